@@ -1,0 +1,1 @@
+"""Storage, search, lifecycle and plugins of Butler Memory on PostgreSQL and pgvector."""

@@ -1,0 +1,1 @@
+"""Entities for Butler Memory: registry, resolution and merge."""
