@@ -1,0 +1,109 @@
+"""Advisory locks between processes: the kernel releases them however a process ends, kill -9 included."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memory_core.errors import ServerError
+
+POLL_SECONDS = 0.01
+# Longer than the longest start that a holder may wait for, see postmaster.START_SECONDS.
+DECISION_SECONDS = 330.0
+
+
+class FileLock:
+    """A flock on an open file description of its own, so that two objects in one process exclude each other."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the lock file, making it where it is missing; it is never removed, or two locks could exist."""
+        self._pid = os.getpid()
+        # Close-on-exec, or a program started by this process would keep the lock after us.
+        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        _give_to_directory_owner(self.fd, path.parent)
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether this object came into a forked child, where the lock still belongs to the parent."""
+        return self._pid != os.getpid()
+
+    def try_exclusive(self) -> bool:
+        """Take the lock alone, unless anybody else has it."""
+        return self._try(fcntl.LOCK_EX)
+
+    def try_shared(self) -> bool:
+        """Take the lock together with other sharers, unless somebody has it alone."""
+        return self._try(fcntl.LOCK_SH)
+
+    def _try(self, kind: int) -> bool:
+        try:
+            fcntl.flock(self.fd, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def release(self) -> None:
+        """Unlock and close; a forked child only closes, for the lock is still its parent's."""
+        if self.fd >= 0 and not self.is_inherited:
+            # Unlock by name: closing alone would leave the lock to children that were forked meanwhile.
+            fcntl.flock(self.fd, fcntl.LOCK_UN)
+        self.hand_over()
+
+    def hand_over(self) -> None:
+        """Close without unlocking: the processes that inherited the descriptor keep the lock."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+
+def _give_to_directory_owner(fd: int, directory: Path) -> None:
+    # Root may work in another user's data directory; the owner must be able to open the locks afterwards.
+    owner = directory.stat()
+    opened = os.fstat(fd)
+    if os.geteuid() == 0 and opened.st_uid != owner.st_uid and opened.st_nlink == 1:
+        os.fchown(fd, owner.st_uid, owner.st_gid)
+
+
+@contextmanager
+def deciding(path: Path) -> Iterator[None]:
+    """Hold the right to make, start or stop the server.
+
+    Raises: ServerError when another process does not let go of it.
+    """
+    lock = FileLock(path)
+    try:
+        deadline = time.monotonic() + DECISION_SECONDS
+        while not lock.try_exclusive():
+            if time.monotonic() > deadline:
+                raise ServerError(
+                    f"{path} has been locked for {DECISION_SECONDS:.0f} s by another process that starts or stops "
+                    f"the server; see which one with `fuser {path}` and end it"
+                )
+            time.sleep(POLL_SECONDS)
+        yield
+    finally:
+        lock.release()
+
+
+def is_held(path: Path) -> bool:
+    """Whether any process holds the lock; tells without keeping anybody out for longer than this call."""
+    if not path.exists():
+        return False
+    lock = FileLock(path)
+    try:
+        return not lock.try_shared()
+    finally:
+        lock.release()
+
+
+def holders(path: Path) -> tuple[int, ...] | None:
+    """Return the processes that hold the lock, or None where the kernel does not tell (anything but Linux)."""
+    try:
+        table = Path("/proc/locks").read_text()
+        inode = path.stat().st_ino
+    except OSError:
+        return None
+    rows = (line.split() for line in table.splitlines())
+    return tuple(sorted(int(row[4]) for row in rows if row[1] == "FLOCK" and row[5].endswith(f":{inode}")))
