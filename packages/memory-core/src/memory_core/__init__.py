@@ -1,1 +1,74 @@
 """Storage, search, lifecycle and plugins of Butler Memory on PostgreSQL and pgvector."""
+
+from memory_core.config import MemoryModuleConfig, RetrievalConfig
+from memory_core.config_sources import load_config
+from memory_core.embedding import Embedder
+from memory_core.episodes import NewEpisode, store_episode, store_episodes
+from memory_core.errors import (
+    ConfigError,
+    EmbeddingError,
+    InvalidInputError,
+    InvalidTransitionError,
+    MemoryModuleError,
+    MigrationError,
+    PluginError,
+    ServerError,
+    TenantMismatchError,
+)
+from memory_core.fact_planning import NewFact
+from memory_core.facts import store_fact, store_facts
+from memory_core.links import create_link, get_links
+from memory_core.memories import confirm_memory, forget_memory, get_memory
+from memory_core.migrate import migrate
+from memory_core.plugins import Plugins
+from memory_core.providers import Provider, hookimpl
+from memory_core.rules import store_rule
+from memory_core.runtime import Memory
+from memory_core.scoring import compute_composite_score, compute_recency_score, effective_confidence
+from memory_core.text import preprocess_search_query, preprocess_text
+from memory_core.tools import Tool, tool
+from memory_core.vocabulary import MemoryType, Permanence, Relation, Validity
+
+__all__ = [
+    "ConfigError",
+    "Embedder",
+    "EmbeddingError",
+    "InvalidInputError",
+    "InvalidTransitionError",
+    "Memory",
+    "MemoryModuleConfig",
+    "MemoryModuleError",
+    "MemoryType",
+    "MigrationError",
+    "NewEpisode",
+    "NewFact",
+    "Permanence",
+    "PluginError",
+    "Plugins",
+    "Provider",
+    "Relation",
+    "RetrievalConfig",
+    "ServerError",
+    "TenantMismatchError",
+    "Tool",
+    "Validity",
+    "compute_composite_score",
+    "compute_recency_score",
+    "confirm_memory",
+    "create_link",
+    "effective_confidence",
+    "forget_memory",
+    "get_links",
+    "get_memory",
+    "hookimpl",
+    "load_config",
+    "migrate",
+    "preprocess_search_query",
+    "preprocess_text",
+    "store_episode",
+    "store_episodes",
+    "store_fact",
+    "store_facts",
+    "store_rule",
+    "tool",
+]

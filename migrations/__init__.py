@@ -1,0 +1,1 @@
+"""The Alembic chain of Butler Memory; also shipped inside memory-core."""

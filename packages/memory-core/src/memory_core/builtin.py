@@ -1,0 +1,26 @@
+"""The core's own plugin: it registers through the same hooks as everybody else's."""
+
+from collections.abc import Sequence
+
+from memory_core.providers import Provider, hookimpl
+from memory_core.scoring import CompositeScorer, Scorer
+from memory_core.tools import Tool
+
+
+@hookimpl
+def memory_tools() -> Sequence[Provider[Sequence[Tool]]]:
+    """Offer the core's tool set."""
+    return [Provider("core", lambda _options: _core_tools())]
+
+
+@hookimpl
+def memory_scorers() -> Sequence[Provider[Scorer]]:
+    """Offer the formula of the specification."""
+    return [Provider("composite", lambda _options: CompositeScorer())]
+
+
+def _core_tools() -> Sequence[Tool]:
+    # Imported on use: the tools import the runtime, which imports the plugins.
+    from memory_core import storage_tools
+
+    return storage_tools.TOOLS

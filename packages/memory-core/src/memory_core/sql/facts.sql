@@ -1,0 +1,104 @@
+-- lock_fact_keys --
+-- Serialise writers of the same keys until the transaction ends; sorted stripes keep two batches from deadlock.
+SELECT pg_advisory_xact_lock($1::int, stripe)
+FROM unnest($2::int[]) AS stripe;
+
+-- active_facts_by_subject --
+-- The active facts that hold the given (scope, subject, predicate) keys.
+SELECT
+    fact.id, fact.scope, fact.entity_id, fact.subject, fact.predicate,
+    fact.content, fact.importance, fact.permanence, fact.tags, fact.metadata
+FROM unnest($2::text[], $3::text[], $4::text[]) AS key (scope, subject, predicate)
+JOIN facts AS fact
+    ON fact.tenant_id = $1
+    AND fact.scope = key.scope
+    AND fact.subject = key.subject
+    AND fact.predicate = key.predicate
+WHERE fact.entity_id IS NULL
+    AND fact.validity = 'active'
+FOR UPDATE OF fact;
+
+-- active_facts_by_entity --
+-- The active facts that hold the given (scope, entity, predicate) keys.
+SELECT
+    fact.id, fact.scope, fact.entity_id, fact.subject, fact.predicate,
+    fact.content, fact.importance, fact.permanence, fact.tags, fact.metadata
+FROM unnest($2::text[], $3::uuid[], $4::text[]) AS key (scope, entity_id, predicate)
+JOIN facts AS fact
+    ON fact.tenant_id = $1
+    AND fact.entity_id = key.entity_id
+    AND fact.scope = key.scope
+    AND fact.predicate = key.predicate
+WHERE fact.validity = 'active'
+FOR UPDATE OF fact;
+
+-- supersede_facts --
+-- Retire the facts that newer ones replace.
+UPDATE facts
+SET validity = 'superseded'
+WHERE tenant_id = $1
+    AND id = ANY($2::uuid[]);
+
+-- confirm_facts --
+-- Reset the decay of facts; a confirmed fact no longer fades.
+UPDATE facts
+SET last_confirmed_at = GREATEST(last_confirmed_at, $3::timestamptz),
+    metadata = metadata - 'status'
+WHERE tenant_id = $1
+    AND id = ANY($2::uuid[]);
+
+-- insert_facts --
+-- Insert facts from parallel arrays; the vectors come as one flat array.
+INSERT INTO facts (
+    id, tenant_id, subject, predicate, content, embedding, search_vector, importance, confidence, decay_rate,
+    permanence, scope, validity, supersedes_id, entity_id, source_butler, source_episode_id, tags, metadata,
+    created_at, last_confirmed_at
+)
+SELECT
+    fact.id,
+    $1,
+    fact.subject,
+    fact.predicate,
+    fact.content,
+    ($4::real[])[(fact.position - 1) * $3::int + 1 : fact.position * $3::int]::vector,
+    memory_search_vector(fact.document),
+    fact.importance,
+    fact.confidence,
+    fact.decay_rate,
+    fact.permanence,
+    fact.scope,
+    fact.validity,
+    fact.supersedes_id,
+    fact.entity_id,
+    fact.source_butler,
+    fact.source_episode_id,
+    fact.tags::jsonb,
+    fact.metadata::jsonb,
+    $2,
+    $2
+FROM unnest(
+    $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::float8[], $11::float8[], $12::float8[],
+    $13::text[], $14::text[], $15::text[], $16::uuid[], $17::uuid[], $18::text[], $19::uuid[], $20::text[],
+    $21::text[]
+) WITH ORDINALITY AS fact (
+    id, subject, predicate, content, document, importance, confidence, decay_rate,
+    permanence, scope, validity, supersedes_id, entity_id, source_butler, source_episode_id, tags,
+    metadata, position
+);
+
+-- lock_entities --
+-- Entities of the tenant among the ids; the lock keeps a merge from passing while facts are attached.
+SELECT id, metadata ->> 'merged_into' AS merged_into
+FROM entities
+WHERE tenant_id = $1
+    AND id = ANY($2::uuid[])
+ORDER BY id
+FOR KEY SHARE;
+
+-- existing_episodes --
+-- Which of the ids are episodes of the tenant.
+SELECT id
+FROM episodes
+WHERE tenant_id = $1
+    AND id = ANY($2::uuid[])
+FOR KEY SHARE;
