@@ -31,7 +31,7 @@ async def migrate(
     schema: str | None = None,
     chains: Sequence[MigrationChain] = (CORE_CHAIN,),
 ) -> dict[str, tuple[str | None, str | None]]:
-    """Bring each chain to `target` (`head`, `base` or a revision of the core) and return its revisions before and after.
+    """Bring each chain to `target` (`head`, `base` or a revision of the core); return its revisions before and after.
 
     Any number of processes may call this at once: one migrates, the others wait and find nothing to do.
 

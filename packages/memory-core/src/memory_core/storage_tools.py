@@ -1,4 +1,4 @@
-"""The tools that store, read and forget memories. The docstrings are what a model reads before it decides to call one."""
+"""The tools that store, read and forget memories. Their docstrings are what a model reads before it calls one."""
 
 from __future__ import annotations
 
