@@ -51,8 +51,12 @@ class Client:
     def query(self, sql: str) -> Any:
         return asyncio.run(self._query(sql))
 
-    async def _query(self, sql: str) -> Any:
-        connection = await asyncpg.connect(self.server.dsn)
+    def connect(self, dsn: str) -> None:
+        """Try to connect without a hold on the server."""
+        asyncio.run(self._query("SELECT 1", dsn))
+
+    async def _query(self, sql: str, dsn: str | None = None) -> Any:
+        connection = await asyncpg.connect(dsn or self.server.dsn)
         try:
             return await connection.fetchval(sql)
         finally:
@@ -80,7 +84,7 @@ class Client:
                     "INSERT INTO acknowledged (body) VALUES (repeat('x', 500)) RETURNING id"
                 )
                 reply(row)
-        except (asyncpg.PostgresError, OSError, asyncpg.InterfaceError):
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError):
             connection.terminate()
 
     def start_and_stop(self, rounds: int) -> int:
@@ -149,7 +153,7 @@ def main() -> None:
         name, *arguments = json.loads(line)
         try:
             reply({"value": getattr(client, name)(*arguments)})
-        except MemoryModuleError as error:
+        except (MemoryModuleError, OSError) as error:
             reply({"error": f"{type(error).__name__}: {error}"})
 
 

@@ -1,5 +1,6 @@
 """Real processes around a real server, and proof that none of them is left behind."""
 
+import functools
 import json
 import os
 import pwd
@@ -15,6 +16,7 @@ from typing import Any
 
 import psutil
 import pytest
+from memory_core.embedded.layout import Layout
 
 CLIENT = Path(__file__).with_name("client_process.py")
 PATIENCE = 30.0
@@ -33,10 +35,13 @@ class ClientProcess:
             start_new_session=True,
             env={**os.environ, **environment},
         )
-        assert self.receive() == "imported"
+        self.has_imported = False
 
     def send(self, name: str, *arguments: Any) -> None:
         assert self.process.stdin is not None
+        # Only now, so that several clients do their imports at the same time.
+        if not self.has_imported:
+            self.has_imported = self.receive() == "imported"
         self.process.stdin.write(json.dumps([name, *arguments]) + "\n")
         self.process.stdin.flush()
 
@@ -84,64 +89,106 @@ def account(request: pytest.FixtureRequest) -> pwd.struct_passwd | None:
 
 
 @pytest.fixture
-def base() -> Iterator[Path]:
-    """A directory that the server's account can enter; pytest's own tmp_path is closed to all but its maker."""
+def nobody() -> pwd.struct_passwd:
+    """An ordinary user that a test run of root's can become."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    return pwd.getpwnam("nobody")
+
+
+def _enterable_directory(account: pwd.struct_passwd | None) -> Path:
+    # Not tmp_path: pytest closes that to all but its maker, so root's server account could not enter it.
     directory = Path(tempfile.mkdtemp(prefix="memory-embedded-", dir="/tmp"))
     directory.chmod(0o711)
-    yield directory
-    shutil.rmtree(directory)
+    if account is not None:
+        os.chown(directory, account.pw_uid, account.pw_gid)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def _directories() -> Iterator[Callable[[pwd.struct_passwd | None], Path]]:
+    """Make directories, and remove all of them at the end: ext4 is slow to make files just after many were removed."""
+    made: list[Path] = []
+
+    def make(account: pwd.struct_passwd | None) -> Path:
+        made.append(_enterable_directory(account))
+        return made[-1]
+
+    yield make
+    for directory in made:
+        shutil.rmtree(directory)
 
 
 @pytest.fixture
-def data_dir(base: Path) -> Iterator[Path]:
-    """A data directory that does not exist yet; afterwards no process and no socket of it may be left."""
-    before = set(Path("/tmp").glob("butler-memory-*"))
-    directory = base / "data"
+def base(_directories: Callable[[pwd.struct_passwd | None], Path]) -> Iterator[Path]:
+    """A fresh directory of the run's own user that the server's account can enter."""
+    directory = _directories(None)
     yield directory
-    left = _processes_of(base)
+    for lock in directory.rglob("server.lock"):
+        _expect_nothing_left(lock.parent)
+
+
+@pytest.fixture
+def fresh_dir(base: Path) -> Path:
+    """A data directory that does not exist yet."""
+    return base / "data"
+
+
+@pytest.fixture(scope="session")
+def _kept(_directories: Callable[[pwd.struct_passwd | None], Path]) -> Callable[[pwd.struct_passwd | None], Path]:
+    """A directory for each account whose cluster one test makes and the next ones use: making one takes long."""
+    return functools.cache(_directories)
+
+
+@pytest.fixture
+def data_dir(_kept: Callable[[pwd.struct_passwd | None], Path]) -> Iterator[Path]:
+    """The data directory that tests of the run's own user share; its server does not run."""
+    yield _kept(None) / "data"
+    _expect_nothing_left(_kept(None) / "data")
+
+
+@pytest.fixture
+def account_dir(account: pwd.struct_passwd | None, _kept: Callable[[pwd.struct_passwd | None], Path]) -> Iterator[Path]:
+    """The data directory that tests of this account share; its server does not run."""
+    yield _kept(account) / "data"
+    _expect_nothing_left(_kept(account) / "data")
+
+
+def _expect_nothing_left(data_dir: Path) -> None:
+    left = _processes_of(data_dir)
     for process in left:
         process.kill()
     psutil.wait_procs(left, PATIENCE)
     assert not left, "the test left processes of its server behind"
-    assert set(Path("/tmp").glob("butler-memory-*")) <= before | _sockets_of_others(base)
+    if data_dir.is_dir():
+        assert not Layout.at(data_dir).socket_dir.exists()
 
 
-def _processes_of(base: Path) -> list[psutil.Process]:
-    def belongs(process: psutil.Process) -> bool:
+def _processes_of(data_dir: Path) -> list[psutil.Process]:
+    lease = str(Layout.at(data_dir).server_lock)
+
+    def holds_lease(process: psutil.Process) -> bool:
         try:
-            return process.status() != psutil.STATUS_ZOMBIE and any(str(base) in part for part in process.cmdline())
+            return any(opened.path == lease for opened in process.open_files())
         except psutil.Error:
             return False
 
-    # The titles of backends do not name the directory, so those are found through their parents.
-    found = {process for process in psutil.process_iter() if belongs(process)}
-    for process in list(found):
-        try:
-            found.update(process.children(recursive=True))
-        except psutil.NoSuchProcess:
-            continue
-    return list(found)
+    return [process for process in psutil.process_iter() if holds_lease(process)]
 
 
-def _sockets_of_others(base: Path) -> set[Path]:
-    # Other suites may run at the same time; a socket directory is theirs if a server of theirs names it.
-    return {
-        Path(part.removeprefix("unix_socket_directories="))
-        for process in psutil.process_iter(["cmdline"])
-        for part in process.info["cmdline"] or []
-        if part.startswith("unix_socket_directories=")
-    }
+@pytest.fixture(scope="session")
+def _bytecode(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Bytecode of the clients' imports, kept between them even where writing it is switched off."""
+    return {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path_factory.mktemp("bytecode"))}
 
 
 @pytest.fixture
-def spawn(data_dir: Path, base: Path) -> Iterator[Callable[..., ClientProcess]]:
+def spawn(_bytecode: dict[str, str]) -> Iterator[Callable[..., ClientProcess]]:
     """Make client processes, by default of the test run's own user; all are ended after the test."""
     clients: list[ClientProcess] = []
 
-    def make(account: pwd.struct_passwd | None = None, *, at: Path | None = None, **environment: str) -> ClientProcess:
-        if account is not None and base.stat().st_uid != account.pw_uid:
-            os.chown(base, account.pw_uid, account.pw_gid)
-        clients.append(ClientProcess(at or data_dir, account, environment))
+    def make(data_dir: Path, account: pwd.struct_passwd | None = None, **environment: str) -> ClientProcess:
+        clients.append(ClientProcess(data_dir, account, {**_bytecode, **environment}))
         return clients[-1]
 
     yield make

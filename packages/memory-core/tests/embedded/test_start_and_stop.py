@@ -25,8 +25,8 @@ async def test_start_gives_a_dsn_that_asyncpg_connects_to(data_dir: Path) -> Non
     assert dict(row) == {"role": "memory", "database": "memory"}
 
 
-def test_each_kind_of_user_can_use_the_server(account: Account, spawn: Spawn) -> None:
-    client = spawn(account)
+def test_each_kind_of_user_can_use_the_server(account: Account, account_dir: Path, spawn: Spawn) -> None:
+    client = spawn(account_dir, account)
     client.call("start")
     owner = client.call("query", "SELECT pg_get_userbyid(datdba)::text FROM pg_database WHERE datname = 'memory'")
     assert owner == "memory"
@@ -35,7 +35,7 @@ def test_each_kind_of_user_can_use_the_server(account: Account, spawn: Spawn) ->
 async def test_vectors_and_trigrams_are_at_hand(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         connection = await asyncpg.connect(server.dsn)
-        await connection.execute("CREATE EXTENSION vector; CREATE EXTENSION pg_trgm")
+        await connection.execute("CREATE EXTENSION IF NOT EXISTS vector; CREATE EXTENSION IF NOT EXISTS pg_trgm")
         distance = await connection.fetchval("SELECT '[1,0]'::vector <=> '[0,1]'::vector")
         await connection.close()
     assert distance == 1.0
@@ -67,7 +67,7 @@ def test_two_objects_in_one_process_share_the_server_until_both_stop(data_dir: P
 
 
 def test_rows_survive_a_stop_and_a_start(data_dir: Path, spawn: Spawn) -> None:
-    client = spawn()
+    client = spawn(data_dir)
     client.call("start")
     client.call("query", "CREATE TABLE kept AS SELECT 42 AS answer")
     client.call("stop")
@@ -80,10 +80,10 @@ def test_dsn_before_start_says_to_start(data_dir: Path) -> None:
         _ = EmbeddedServer(data_dir).dsn
 
 
-def test_status_of_a_server_that_never_was_changes_nothing(data_dir: Path) -> None:
-    status = EmbeddedServer(data_dir).status()
+def test_status_of_a_server_that_never_was_changes_nothing(fresh_dir: Path) -> None:
+    status = EmbeddedServer(fresh_dir).status()
     assert (status.running, status.pid, status.socket_dir) == (False, None, None)
-    assert not data_dir.exists()
+    assert not fresh_dir.exists()
 
 
 def test_status_names_the_server_and_its_clients(data_dir: Path) -> None:
@@ -105,7 +105,7 @@ def test_dsn_names_the_socket_and_the_port(data_dir: Path) -> None:
         assert parse_qs(parts.query) == {"host": [str(server.socket_dir)], "port": ["5432"]}
 
 
-def test_variables_meant_for_another_server_do_not_mislead(spawn: Spawn) -> None:
-    client = spawn(PGPORT="1", PGHOST="nowhere.invalid", PGDATA="/nonexistent", PGOPTIONS="-c nonsense=1", PGUSER="x")
+def test_variables_meant_for_another_server_do_not_mislead(fresh_dir: Path, spawn: Spawn) -> None:
+    client = spawn(fresh_dir, PGPORT="1", PGHOST="nowhere.invalid", PGDATA="/nonexistent", PGOPTIONS="-c x.y=1")
     client.call("start")
     assert client.call("query", "SELECT 1") == 1

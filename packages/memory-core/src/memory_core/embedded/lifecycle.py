@@ -45,6 +45,7 @@ def ensure_running(layout: Layout, settings: Mapping[str, str]) -> PidFile:
             continue
         try:
             if launched_at is not None:
+                _remove_socket_dir(layout)
                 raise ServerError(_failed_start(layout, launched_at))
             launched_at = _start(layout, settings, lease)
         finally:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from memory_core.embedded.private_files import open_private
 from memory_core.errors import ServerError
 
 POLL_SECONDS = 0.01
@@ -20,9 +21,7 @@ class FileLock:
     def __init__(self, path: Path) -> None:
         """Open the lock file, making it where it is missing; it is never removed, or two locks could exist."""
         self._pid = os.getpid()
-        # Close-on-exec, or a program started by this process would keep the lock after us.
-        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        _give_to_directory_owner(self.fd, path.parent)
+        self.fd = open_private(path, os.O_RDWR)
 
     @property
     def is_inherited(self) -> bool:
@@ -56,14 +55,6 @@ class FileLock:
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
-
-
-def _give_to_directory_owner(fd: int, directory: Path) -> None:
-    # Root may work in another user's data directory; the owner must be able to open the locks afterwards.
-    owner = directory.stat()
-    opened = os.fstat(fd)
-    if os.geteuid() == 0 and opened.st_uid != owner.st_uid and opened.st_nlink == 1:
-        os.fchown(fd, owner.st_uid, owner.st_gid)
 
 
 @contextmanager

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from memory_core.embedded.private_files import open_private
+
 ROTATE_BYTES = 1_000_000
 TAIL_LINES = 15
 TAIL_BYTES = 8_000
@@ -24,7 +26,7 @@ def previous(log: Path) -> Path:
 @contextmanager
 def appending(log: Path) -> Iterator[int]:
     """Open the log for the server's output; a symlink in its place is refused."""
-    fd = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    fd = open_private(log, os.O_WRONLY | os.O_APPEND)
     try:
         yield fd
     finally:
