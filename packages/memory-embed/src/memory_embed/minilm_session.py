@@ -1,0 +1,51 @@
+"""The loaded model: tokenizer and onnxruntime session, from texts to vectors."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import onnxruntime  # type: ignore[import-untyped]
+
+from memory_embed.graph_builder import GraphBuilder
+from memory_embed.int8_linear import int8_linear
+from memory_embed.minilm_graph import Linear, build_graph, dense_linear, serialize_graph, token_states
+from memory_embed.precision import Precision
+from memory_embed.tensor_file import TensorFile
+from memory_embed.token_runs import TextTokenizer, pad_run, plan_runs
+from memory_embed.weights import DIMENSIONS, ModelFiles
+
+_ERRORS_ONLY = 3
+
+
+class MiniLMSession:
+    """A model in memory; any number of threads may embed with it."""
+
+    def __init__(self, files: ModelFiles, *, precision: Precision = "fp32", threads: int = 1) -> None:
+        linear: Linear = int8_linear if precision == "int8" else dense_linear
+        self._tokenizer = TextTokenizer(files.tokenizer)
+        self._file = TensorFile(files.weights)
+        self._session = open_session(build_graph(self._file.tensors, linear), threads=threads)
+        self._file.release_pages()
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one unit vector per text, in order."""
+        encoded = [self._tokenizer.encode(text) for text in texts]
+        vectors = np.empty((len(texts), DIMENSIONS), np.float32)
+        for run in plan_runs([len(ids) for ids in encoded]):
+            ids, mask = pad_run([encoded[position] for position in run])
+            states = token_states(self._file.tensors, ids)
+            (vectors[run],) = self._session.run(["vectors"], {"states": states, "mask": mask})
+        rows: list[list[float]] = vectors.tolist()
+        return rows
+
+
+def open_session(graph: GraphBuilder, *, threads: int) -> onnxruntime.InferenceSession:
+    """Hand a graph and its weights to onnxruntime."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = _ERRORS_ONLY
+    # A waiting thread that spins takes the core the database is working on.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    weights = {name: onnxruntime.OrtValue.ortvalue_from_numpy(value) for name, value in graph.weights.items()}
+    options.add_external_initializers(list(weights), list(weights.values()))
+    return onnxruntime.InferenceSession(serialize_graph(graph), options, providers=["CPUExecutionProvider"])
