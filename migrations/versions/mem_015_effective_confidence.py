@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "mem_013"
-down_revision = "mem_012"
+revision = "mem_015"
+down_revision = "mem_014"
 branch_labels = None
 depends_on = None
 
