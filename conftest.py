@@ -10,7 +10,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 from memory_core.embedded import EmbeddedServer
-from memory_core.migrate import migrate
+from memory_core.migrating import migrate
 from memory_core.testing import WordHashEmbedder
 
 # The rows of tests need not survive a power cut; everything else is as users run it.

@@ -1,6 +1,6 @@
 """Alembic's environment, for hosts and for `alembic upgrade head --sql`.
 
-Butler Memory itself applies the chain through memory_core.migrate, over asyncpg; a host that runs Alembic passes its
+Butler Memory itself applies the chain through memory_core.migrating, over asyncpg; a host that runs Alembic passes its
 SQLAlchemy connection in `config.attributes["connection"]`.
 """
 

@@ -17,11 +17,14 @@ import asyncpg
 from memory_core.database import MINIMUM_PGVECTOR, MINIMUM_SERVER, search_path, transaction
 from memory_core.errors import MigrationError, ServerError
 from memory_core.migration_chains import CORE_CHAIN, MigrationChain
+from memory_core.queries import load_queries
 
 if TYPE_CHECKING:
     from memory_core.database import Connection, Database
 
 logger = logging.getLogger(__name__)
+
+SQL = load_queries("migrations")
 
 
 async def migrate(
@@ -55,7 +58,8 @@ async def migrate(
 
 async def current_revision(connection: Connection, chain: MigrationChain = CORE_CHAIN) -> str | None:
     """Return the revision that a chain is at in the current schema, `None` before the first."""
-    if await connection.fetchval("SELECT to_regclass(current_schema() || '.' || $1)", chain.version_table) is None:
+    # Not to_regclass: within one transaction its cache can miss a table that another process has just made.
+    if not await connection.fetchval(SQL["version_table_exists"], chain.version_table):
         return None
     revision: str | None = await connection.fetchval(f"SELECT version_num FROM {chain.version_table}")
     return revision
@@ -69,9 +73,7 @@ async def _enter_schema(connection: Connection, schema: str | None) -> None:
 
 
 async def _lock(connection: Connection, schema: str | None) -> None:
-    await connection.execute(
-        "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", f"butler-memory migrations {schema or ''}"
-    )
+    await connection.execute(SQL["lock_migrations"], f"butler-memory migrations {schema or ''}")
 
 
 async def _apply(connection: Connection, chain: MigrationChain, before: str | None, target: str) -> None:
@@ -86,6 +88,8 @@ async def _apply(connection: Connection, chain: MigrationChain, before: str | No
                 f"migrating {chain.name!r} from {before or 'base'} to {target} failed and was rolled back: {error} "
                 f"(in: {' '.join(statement.split())[:200]})"
             ) from error
+    if target == "base":
+        await connection.execute(f"DROP TABLE IF EXISTS {chain.version_table}")
     if statements:
         logger.info("migrated %r from %s to %s", chain.name, before or "base", target)
 
@@ -100,6 +104,7 @@ def plan(chain: MigrationChain, before: str | None, target: str) -> list[str]:
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext
     from alembic.script import ScriptDirectory
+    from alembic.script.revision import RevisionError
     from alembic.util import CommandError
 
     script = ScriptDirectory(str(chain.location))
@@ -117,7 +122,7 @@ def plan(chain: MigrationChain, before: str | None, target: str) -> list[str]:
         ) as environment:
             environment.configure(dialect_name="postgresql", output_buffer=output, version_table=chain.version_table)
             environment.run_migrations()
-    except CommandError as error:
+    except (CommandError, RevisionError) as error:
         raise MigrationError(
             f"the database's {chain.name!r} schema is at {before or 'base'} and cannot be brought to {target!r}: "
             f"{error}. A newer version of the package may have written it: install that version"
@@ -148,7 +153,7 @@ async def _check_server(connection: Connection) -> None:
     version = connection.get_server_version()
     if (version.major, version.minor) < MINIMUM_SERVER:
         raise ServerError(f"PostgreSQL {version.major}.{version.minor} is too old; version 14 or newer is needed")
-    vector = await connection.fetchval("SELECT default_version FROM pg_available_extensions WHERE name = 'vector'")
+    vector = await connection.fetchval(SQL["available_pgvector"])
     if vector is None:
         raise ServerError(
             "this PostgreSQL has no pgvector; install the `vector` extension's package on the server "

@@ -86,7 +86,7 @@ def parse_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     if not isinstance(metadata, Mapping):
         raise InvalidInputError(f"metadata {str(metadata)[:60]!r} is not an object; pass key-value pairs")
     try:
-        text = json.dumps(dict(metadata), allow_nan=False, ensure_ascii=False).replace("\\u0000", "")
+        text = json.dumps(_without_nul(dict(metadata)), allow_nan=False, ensure_ascii=False)
         size = len(text.encode("utf-8"))
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"metadata cannot be written as JSON ({error}); use plain JSON values") from None
@@ -94,6 +94,14 @@ def parse_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
         raise InvalidInputError(f"metadata is {size:,} bytes long, at most {MAX_METADATA_BYTES:,} are allowed")
     parsed: dict[str, Any] = json.loads(text)
     return parsed
+
+
+def _without_nul(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace("\x00", "")
+    if isinstance(value, Mapping):
+        return {_without_nul(key): _without_nul(item) for key, item in value.items()}
+    return [_without_nul(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def parse_moment(value: datetime | None) -> datetime:
