@@ -22,8 +22,8 @@ from string import ascii_lowercase
 
 from memory_agent import MemoryManager, SearchOptions, fast_search, open_database
 from memory_agent.documents import agent_number
+from memory_agent.fast import CANDIDATES_PER_RESULT, MIN_CANDIDATES
 from memory_agent.matching import match_expression
-from memory_agent.search import CANDIDATES_PER_RESULT, MIN_CANDIDATES
 
 AGENT = "benchmark-agent"
 VOCABULARY = 20_000

@@ -3,7 +3,7 @@ from datetime import timedelta
 
 import pytest
 from memory_agent import InvalidInputError, SearchOptions, fast_search, save_memory, search
-from memory_agent.search import positional_score
+from memory_agent.fast import positional_score
 
 
 def found(hits):
@@ -150,7 +150,7 @@ async def test_bad_options_are_refused_whatever_the_mode(db, options, message):
 
 
 def test_a_large_memory_is_searched_through_the_index_in_rank_order(db):
-    from memory_agent.search import _SQL
+    from memory_agent.fast import _SQL
 
     params = {"expression": '"1xapple"*', "agent_id": "a", "limit": 30, "category": "task"}
     for query in ("candidates", "candidates_of_category"):

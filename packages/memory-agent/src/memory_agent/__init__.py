@@ -13,7 +13,9 @@ from memory_agent.errors import (
     UnsupportedSqliteError,
     UnusableFileError,
 )
+from memory_agent.fast import fast_search
 from memory_agent.files import open_database
+from memory_agent.promotion import promote
 from memory_agent.records import (
     AgentMemory,
     CategoryResult,
@@ -29,7 +31,7 @@ from memory_agent.records import (
     SearchResult,
 )
 from memory_agent.schema import ensure_memory_schema
-from memory_agent.search import fast_search
+from memory_agent.spawner import spawner_deep_search
 from memory_agent.store import delete_memory, list_memories, recall_memory, save_memory, search_memories
 from memory_agent.summaries import summarize_old_memories
 from memory_agent.tfidf import IDFCorpus, cosine_similarity_dense, cosine_similarity_sparse
@@ -69,10 +71,12 @@ __all__ = [
     "jaccard_similarity",
     "list_memories",
     "open_database",
+    "promote",
     "recall_memory",
     "save_memory",
     "search",
     "search_memories",
+    "spawner_deep_search",
     "summarize_old_memories",
     "term_frequency",
     "tokenize",

@@ -15,6 +15,7 @@ from memory_agent.crossrefs import RELATED_LIMIT, find_neighbours, related_memor
 from memory_agent.deep import dispatched_search
 from memory_agent.documents import document_terms
 from memory_agent.enrichment import enrich, memories_of_category, stored_category, with_category
+from memory_agent.fast import fast_search
 from memory_agent.files import open_database
 from memory_agent.freshness import MemoryCache, OtherWriters, announce_write, cache_key, watch_writes
 from memory_agent.records import (
@@ -29,7 +30,6 @@ from memory_agent.records import (
     SearchResult,
 )
 from memory_agent.schema import ensure_memory_schema, migrate
-from memory_agent.search import fast_search
 from memory_agent.store import delete_memory, list_memories, recall_memory, write_memory
 from memory_agent.transactions import write_transaction
 from memory_agent.validation import require_category, require_text
@@ -69,6 +69,11 @@ class MemoryManager:
             UnusableFileError: the file is no memory file, is damaged, or was written by a newer version.
         """
         return cls(open_database(path), options)
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        """The database, for the functions that take one."""
+        return self._db
 
     def close(self) -> None:
         """Close the database."""

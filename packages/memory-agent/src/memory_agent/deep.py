@@ -9,8 +9,8 @@ from datetime import datetime
 
 from memory_agent.decay import apply_decay
 from memory_agent.errors import DeepSearchError
+from memory_agent.fast import RankedSearch, ranked_search
 from memory_agent.records import AgentMemory, DeepSearchFn, ScoredMemory, SearchOptions
-from memory_agent.search import RankedSearch, ranked_search
 from memory_agent.validation import require_limit
 
 # A model reads every candidate: more of them cost tokens and blur its judgement.

@@ -75,6 +75,5 @@ def _is_complete(db: sqlite3.Connection) -> bool:
 
 def load_corpus(db: sqlite3.Connection, agent: int, terms: Iterable[str]) -> IDFCorpus:
     """Return the agent's corpus as far as these terms need it."""
-    params = {"agent": agent, "terms": json.dumps(list(terms))}
-    documents = fetch(db, _SQL["document_count"], params)[0][0]
-    return IDFCorpus(documents, dict(fetch(db, _SQL["document_frequencies"], params)))
+    frequencies = dict(fetch(db, _SQL["document_frequencies"], {"agent": agent, "terms": json.dumps(list(terms))}))
+    return IDFCorpus(frequencies.pop(None), frequencies)

@@ -24,14 +24,15 @@ CREATE TABLE memory_agents (
     documents INTEGER NOT NULL DEFAULT 0
 );
 
--- One row per memory that can be found. A key of its own: VACUUM may renumber the rowids of agent_memories.
+-- One row per memory that can be found. A key of its own: VACUUM may renumber the rowids of agent_memories. The terms come
+-- before the words: what every search reads must not lie behind a long text.
 CREATE TABLE memory_documents (
     document INTEGER PRIMARY KEY,
     memory_id TEXT NOT NULL UNIQUE REFERENCES agent_memories (id) ON DELETE CASCADE,
     agent INTEGER NOT NULL REFERENCES memory_agents (number),
+    terms TEXT NOT NULL,
     key_words TEXT NOT NULL,
-    content_words TEXT NOT NULL,
-    terms TEXT NOT NULL
+    content_words TEXT NOT NULL
 );
 
 -- In how many of an agent's documents a term occurs: the idf of TF-IDF, the same for every process.

@@ -37,14 +37,12 @@ SELECT
     (SELECT count(id) FROM agent_memories WHERE archived = 0),
     (SELECT coalesce(sum(documents), 0) FROM memory_agents)
 
--- document_count --
--- How many documents an agent's corpus has.
-SELECT documents
+-- document_frequencies --
+-- How many documents an agent has (under NULL), and in how many of them each of the given terms occurs.
+SELECT NULL AS term, documents
 FROM memory_agents
 WHERE number = :agent
-
--- document_frequencies --
--- In how many of them each of the given terms occurs.
+UNION ALL
 SELECT term, documents
 FROM memory_terms
 WHERE agent = :agent

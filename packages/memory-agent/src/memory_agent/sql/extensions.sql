@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS memory_cross_refs (
     score REAL NOT NULL DEFAULT 0.0,
     created_at TEXT DEFAULT (datetime('now')),
     PRIMARY KEY (source_id, target_id)
-);
+) WITHOUT ROWID;
 
 CREATE INDEX IF NOT EXISTS memory_cross_refs_by_target
     ON memory_cross_refs (target_id);
