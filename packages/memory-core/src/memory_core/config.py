@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from memory_core.scoring import ScoreWeights
 
@@ -14,7 +15,15 @@ Unit = Annotated[float, Field(ge=0, le=1)]
 class Section(BaseModel):
     """A part of the configuration; keys that it does not know are mistakes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_no_truth_value(cls, value: Any, info: ValidationInfo) -> Any:
+        # `max_entries = true` would otherwise be read as 1, and all but one episode deleted.
+        if isinstance(value, bool) and cls.model_fields[str(info.field_name)].annotation in (int, float):
+            raise ValueError("Input should be a number")
+        return value
 
 
 class EpisodesConfig(Section):
@@ -45,23 +54,23 @@ class FactsConfig(Section):
 class EstablishedPromotion(Section):
     """What a candidate rule must show to become established."""
 
-    min_successes: int = Field(default=5, ge=0)
-    min_effectiveness: Unit = 0.6
+    min_successes: int = Field(default=5, ge=0, description="Helpful marks at least.")
+    min_effectiveness: Unit = Field(default=0.6, description="Effectiveness at least.")
 
 
 class ProvenPromotion(Section):
     """What an established rule must show to become proven."""
 
-    min_successes: int = Field(default=15, ge=0)
-    min_effectiveness: Unit = 0.8
-    min_age_days: float = Field(default=30, ge=0)
+    min_successes: int = Field(default=15, ge=0, description="Helpful marks at least.")
+    min_effectiveness: Unit = Field(default=0.8, description="Effectiveness at least.")
+    min_age_days: float = Field(default=30, ge=0, description="Days since it was stored at least.")
 
 
 class AntiPatternInversion(Section):
     """When a harmful rule is turned into a warning."""
 
-    min_harmful: int = Field(default=3, ge=1)
-    max_effectiveness: Unit = 0.3
+    min_harmful: int = Field(default=3, ge=1, description="Harmful marks at least.")
+    max_effectiveness: Unit = Field(default=0.3, description="Its effectiveness is below this.")
 
 
 class RulesConfig(Section):
@@ -75,10 +84,10 @@ class RulesConfig(Section):
 class ScoreWeightsConfig(Section):
     """How much each component of a recall's score counts."""
 
-    relevance: float = Field(default=0.4, ge=0)
-    importance: float = Field(default=0.3, ge=0)
-    recency: float = Field(default=0.2, ge=0)
-    confidence: float = Field(default=0.1, ge=0)
+    relevance: float = Field(default=0.4, ge=0, description="How well it matches the topic.")
+    importance: float = Field(default=0.3, ge=0, description="The importance it was stored with.")
+    recency: float = Field(default=0.2, ge=0, description="How lately it was last used.")
+    confidence: float = Field(default=0.1, ge=0, description="What decay has left of its confidence.")
 
     def weights(self) -> ScoreWeights:
         """Return the weights as the scorer takes them."""
@@ -88,16 +97,18 @@ class ScoreWeightsConfig(Section):
 class ContextQuotas(Section):
     """Which share of the context block each section may take; what one leaves, the next may use."""
 
-    facts: Unit = 0.6
-    rules: Unit = 0.3
-    episodes: Unit = 0.1
+    facts: Unit = Field(default=0.6, description="Share of the facts.")
+    rules: Unit = Field(default=0.3, description="Share of the rules.")
+    episodes: Unit = Field(default=0.1, description="Share of the recent episodes, where they are shown.")
 
 
 class RetrievalConfig(Section):
     """How memories are found."""
 
     default_limit: int = Field(default=20, ge=1, le=1000, description="Results of a recall that names no limit.")
-    default_mode: Literal["semantic", "keyword", "hybrid"] = "hybrid"
+    default_mode: Literal["semantic", "keyword", "hybrid"] = Field(
+        default="hybrid", description="How a search that names no mode finds memories."
+    )
     context_token_budget: int = Field(default=3000, ge=0, description="Tokens of a context block that names no budget.")
     score_weights: ScoreWeightsConfig = ScoreWeightsConfig()
     scorer: str = Field(default="composite", description="Which scorer plugin scores recalled memories.")
@@ -109,12 +120,21 @@ class RetrievalConfig(Section):
 
 
 class ScheduleConfig(Section):
-    """When the workers run: cron lines in UTC; an empty one turns a worker off."""
+    """When the workers run: cron lines in UTC; an empty one turns a worker off. A plugin's worker goes by its name."""
 
-    consolidate: str = "0 */6 * * *"
-    decay_sweep: str = "0 3 * * *"
-    episode_cleanup: str = "0 4 * * *"
-    index_maintenance: str = "30 4 * * *"
+    model_config = ConfigDict(extra="allow")
+
+    consolidate: str = Field(default="0 */6 * * *", description="Turns episodes into facts and rules.")
+    decay_sweep: str = Field(default="0 3 * * *", description="Lets memories fade and end.")
+    episode_cleanup: str = Field(default="0 4 * * *", description="Deletes episodes that are over.")
+    index_maintenance: str = Field(default="30 4 * * *", description="Keeps the vector indexes fit for their size.")
+
+    __pydantic_extra__: dict[str, str] = Field(init=False)
+
+    @property
+    def of_plugins(self) -> Mapping[str, str]:
+        """The cron lines of workers that plugins bring, by provider name."""
+        return self.__pydantic_extra__
 
 
 class ConsolidationConfig(Section):
@@ -128,6 +148,7 @@ class ConsolidationConfig(Section):
     max_prompt_chars: int = Field(default=200_000, ge=10_000, description="Characters of one prompt.")
     max_attempts: int = Field(default=5, ge=1, description="Failed attempts until an episode is a dead letter.")
     lease_seconds: float = Field(default=300, gt=0, description="How long a claim holds unless it is renewed.")
+    time_limit_seconds: float = Field(default=900, gt=0, description="How long one run of the model may take.")
 
 
 class ToolsConfig(Section):
@@ -140,18 +161,30 @@ class ToolsConfig(Section):
 class MemoryModuleConfig(Section):
     """Everything that can be set; each field has a default that suits one agent on a laptop."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
-    enabled: bool = True
+    enabled: bool = Field(default=True, description="Whether a host loads the module.")
     dsn: str | None = Field(default=None, description="Your own PostgreSQL; without it the embedded server is used.")
     data_dir: str | None = Field(default=None, description="Where the embedded server keeps its data.")
-    schema_name: str | None = Field(default=None, alias="schema", description="The schema that holds the tables.")
+    schema_name: str | None = Field(
+        default=None,
+        alias="schema",
+        pattern=r"^[a-z_][a-z0-9_]{0,62}$",
+        description="The PostgreSQL schema that holds the tables; made if it is missing.",
+    )
     pooler: bool = Field(default=False, description="Whether the DSN leads through a transaction pooler.")
     pool_max_size: int = Field(default=10, ge=1, le=1000, description="Connections at most.")
     tenant_id: str = Field(default="default", min_length=1, description="The tenant of calls that carry no other.")
     embedding_backend: str = Field(default="onnx", description="Which embedding plugin makes the vectors.")
-    embedding_model: str = "all-MiniLM-L6-v2"
-    embedding_dimensions: int = Field(default=384, ge=1, le=2000)
+    embedding_model: str = Field(
+        default="all-MiniLM-L6-v2", description="The model that the backend must have; checked at the start if set."
+    )
+    embedding_dimensions: int = Field(
+        default=384,
+        ge=1,
+        le=2000,
+        description="The dimensions that its vectors must have; checked at the start if set.",
+    )
     episodes: EpisodesConfig = EpisodesConfig()
     facts: FactsConfig = FactsConfig()
     rules: RulesConfig = RulesConfig()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import Field
+from typing_extensions import TypedDict  # pydantic reads typing's own only from Python 3.12 on
 
 from memory_core.episodes import store_episode
 from memory_core.facts import store_fact
