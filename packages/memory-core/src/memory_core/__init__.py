@@ -1,7 +1,10 @@
 """Storage, search, lifecycle and plugins of Butler Memory on PostgreSQL and pgvector."""
 
+from memory_core.anti_patterns import invert_to_anti_pattern
+from memory_core.cleanup import run_episode_cleanup
 from memory_core.config import MemoryModuleConfig, RetrievalConfig
 from memory_core.config_sources import load_config
+from memory_core.decay import run_decay_sweep
 from memory_core.embedding import Embedder
 from memory_core.episodes import NewEpisode, store_episode, store_episodes
 from memory_core.errors import (
@@ -17,17 +20,20 @@ from memory_core.errors import (
 )
 from memory_core.fact_planning import NewFact
 from memory_core.facts import store_fact, store_facts
+from memory_core.feedback import mark_harmful, mark_helpful
 from memory_core.links import create_link, get_links
 from memory_core.memories import confirm_memory, forget_memory, get_memory
-from memory_core.migrate import migrate
+from memory_core.migrating import migrate
 from memory_core.plugins import Plugins
 from memory_core.providers import Provider, hookimpl
 from memory_core.rules import store_rule
 from memory_core.runtime import Memory
+from memory_core.scheduling import WorkerSchedule
 from memory_core.scoring import compute_composite_score, compute_recency_score, effective_confidence
 from memory_core.text import preprocess_search_query, preprocess_text
 from memory_core.tools import Tool, tool
 from memory_core.vocabulary import MemoryType, Permanence, Relation, Validity
+from memory_core.worker_runs import WorkerBusyError, WorkerRun, run_worker, worker_runs
 
 __all__ = [
     "ConfigError",
@@ -52,6 +58,9 @@ __all__ = [
     "TenantMismatchError",
     "Tool",
     "Validity",
+    "WorkerBusyError",
+    "WorkerRun",
+    "WorkerSchedule",
     "compute_composite_score",
     "compute_recency_score",
     "confirm_memory",
@@ -61,14 +70,21 @@ __all__ = [
     "get_links",
     "get_memory",
     "hookimpl",
+    "invert_to_anti_pattern",
     "load_config",
+    "mark_harmful",
+    "mark_helpful",
     "migrate",
     "preprocess_search_query",
     "preprocess_text",
+    "run_decay_sweep",
+    "run_episode_cleanup",
+    "run_worker",
     "store_episode",
     "store_episodes",
     "store_fact",
     "store_facts",
     "store_rule",
     "tool",
+    "worker_runs",
 ]
