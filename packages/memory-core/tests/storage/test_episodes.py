@@ -1,10 +1,10 @@
 """Storing episodes."""
 
 from datetime import UTC, datetime, timedelta
-from uuid import uuid4
 
 import pytest
 from memory_core import InvalidInputError, NewEpisode, store_episode, store_episodes
+from memory_core.vectors import COPY_FROM
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -82,28 +82,34 @@ async def test_the_older_consolidation_columns_project_the_newer_ones(pool, embe
     assert tuple(row) == (True, 3, "boom")
 
 
-async def test_many_episodes_are_stored_in_one_call_each_with_its_own_values(pool, embedder):
-    session = uuid4()
+@pytest.mark.parametrize("count", [1, COPY_FROM - 1, COPY_FROM])
+async def test_many_episodes_are_stored_in_one_call_each_with_its_own_values(pool, embedder, count):
     written = [
-        NewEpisode(f"turn {n}", "jeeves", session_id=session, importance=n, metadata={"n": n}, created_at=NOW)
-        for n in range(10)
+        NewEpisode(f"turn {n}", "jeeves", importance=n % 10, metadata={"n": n}, created_at=NOW) for n in range(count)
     ]
     ids = await store_episodes(pool, written, embedder)
 
     rows = await pool.fetch(
-        "SELECT content, importance, metadata ->> 'n' AS n, session_id, embedding::text AS vector"
+        "SELECT content, importance, metadata ->> 'n' AS n, embedding::text AS vector"
         " FROM episodes JOIN unnest($1::uuid[]) WITH ORDINALITY AS o (id, n) USING (id) ORDER BY o.n",
         ids,
     )
-    assert [row["content"] for row in rows] == [f"turn {n}" for n in range(10)]
-    assert [row["importance"] for row in rows] == list(range(10))
-    assert [row["n"] for row in rows] == [str(n) for n in range(10)]
-    assert {row["session_id"] for row in rows} == {session}
+    assert [row["content"] for row in rows] == [f"turn {n}" for n in range(count)]
+    assert [row["importance"] for row in rows] == [n % 10 for n in range(count)]
+    assert [row["n"] for row in rows] == [str(n) for n in range(count)]
     # Each row carries the vector of its own text, not a neighbour's.
     for row in rows:
         expected = embedder.embed(row["content"])
         stored = [float(part) for part in row["vector"].strip("[]").split(",")]
         assert stored == pytest.approx(expected, abs=1e-6)
+
+
+async def test_two_large_batches_fit_into_one_transaction_of_the_caller(pool, embedder):
+    batch = [NewEpisode(f"turn {n}", "jeeves") for n in range(COPY_FROM)]
+    async with pool.acquire() as connection, connection.transaction():
+        await store_episodes(connection, batch, embedder)
+        await store_episodes(connection, batch, embedder)
+    assert await pool.fetchval("SELECT count(*) FROM episodes WHERE embedding IS NOT NULL") == 2 * COPY_FROM
 
 
 async def test_storing_no_episodes_does_nothing(pool, embedder):

@@ -7,6 +7,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 from memory_core import InvalidInputError, NewFact, get_links, get_memory, store_episode, store_fact, store_facts
+from memory_core.facts import SQL
 from memory_core.vocabulary import parse_validity
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -205,6 +206,11 @@ async def test_ten_thousand_keys_in_one_batch_do_not_exhaust_the_lock_table(pool
     embedder.embed_batch = lambda texts: [vector for _ in texts]
     ids = await store_facts(pool, [NewFact("s", f"p{n}", "c") for n in range(10_000)], embedder)
     assert len(set(ids)) == 10_000
+    # The planner knows of them at once, so that the next write finds its key and does not read the whole scope.
+    await store_fact(pool, "s", "p5", "d", embedder)
+    plan = await pool.fetch(f"EXPLAIN {SQL['active_facts_by_subject']}", "default", ["global"], ["s"], ["p5"])
+    [condition] = [line for line in map(str, plan) if "Index Cond" in line]
+    assert "predicate = key.predicate" in condition
 
 
 @pytest.mark.scenario("Concurrent duplicate active facts prevented")

@@ -48,7 +48,7 @@ WHERE tenant_id = $1
     AND id = ANY($2::uuid[]);
 
 -- insert_facts --
--- Insert facts from parallel arrays; the vectors come as one flat array.
+-- Insert facts from parallel arrays and their vectors.
 INSERT INTO facts (
     id, tenant_id, subject, predicate, content, embedding, search_vector, importance, confidence, decay_rate,
     permanence, scope, validity, supersedes_id, entity_id, source_butler, source_episode_id, tags, metadata,
@@ -56,11 +56,11 @@ INSERT INTO facts (
 )
 SELECT
     fact.id,
-    $1,
+    $3,
     fact.subject,
     fact.predicate,
     fact.content,
-    ($4::real[])[(fact.position - 1) * $3::int + 1 : fact.position * $3::int]::vector,
+    incoming_vectors.embedding,
     memory_search_vector(fact.document),
     fact.importance,
     fact.confidence,
@@ -74,8 +74,8 @@ SELECT
     fact.source_episode_id,
     fact.tags::jsonb,
     fact.metadata::jsonb,
-    $2,
-    $2
+    $4,
+    $4
 FROM unnest(
     $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::float8[], $11::float8[], $12::float8[],
     $13::text[], $14::text[], $15::text[], $16::uuid[], $17::uuid[], $18::text[], $19::uuid[], $20::text[],
@@ -84,7 +84,8 @@ FROM unnest(
     id, subject, predicate, content, document, importance, confidence, decay_rate,
     permanence, scope, validity, supersedes_id, entity_id, source_butler, source_episode_id, tags,
     metadata, position
-);
+)
+JOIN incoming_vectors USING (position);
 
 -- lock_entities --
 -- Entities of the tenant among the ids; the lock keeps a merge from passing while facts are attached.
