@@ -109,6 +109,7 @@ async def perform_run(memory: Memory, worker: Worker, run: WorkerRun) -> WorkerR
     try:
         async with _lease_kept(memory.pool, run):
             counts = dict(await worker.run(memory))
+        return await _finish(memory.pool, replace(run, status="succeeded", counts=counts))
     except asyncio.CancelledError:
         with suppress(*SERVER_TROUBLE):
             await asyncio.wait_for(_finish(memory.pool, replace(run, status="stopped")), STOP_SECONDS)
@@ -117,7 +118,6 @@ async def perform_run(memory: Memory, worker: Worker, run: WorkerRun) -> WorkerR
         # An isolation point: a worker may be anybody's, and one that fails must not end the others.
         logger.exception("worker %r failed", worker.name)
         return await _finish(memory.pool, replace(run, status="failed", error=describe_error(error)))
-    return await _finish(memory.pool, replace(run, status="succeeded", counts=counts))
 
 
 def describe_error(error: Exception) -> str:
