@@ -12,13 +12,14 @@ import logging
 import os
 import platform  # noqa: F401
 import resource
+import signal
 import ssl  # noqa: F401
 import sys
 from pathlib import Path
 from typing import Any
 
 import asyncpg
-from memory_core.embedded import EmbeddedServer, lifecycle
+from memory_core.embedded import EmbeddedServer, lifecycle, locks
 from memory_core.errors import MemoryModuleError
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -107,12 +108,25 @@ class Client:
             os._exit(0)
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
-    def fork_child_that_stays(self) -> int:
-        """Fork; the child does nothing until it is killed. Returns its pid."""
-        child = os.fork()
+    def fork_child_that_stays(self, through: str) -> int:
+        """Fork in Python or below it; the child does nothing until it is killed. Returns its pid."""
+        reading, writing = os.pipe()
+        child: int = os.fork() if through == "python" else ctypes.PyDLL(None).fork()
         if child == 0:
             os.dup2(os.open(os.devnull, os.O_RDWR), 1)
-            signal_forever()
+            os.write(writing, b"!")
+            while True:
+                signal.pause()
+        # Only a child that answers has run what Python does after a fork.
+        assert os.read(reading, 1) == b"!"
+        return child
+
+    def fork_child_while_locking(self, path: str) -> int:
+        """Fork while a lock is held, and close it as a starter does with its lease. Returns the child's pid."""
+        lock = locks.FileLock(Path(path))
+        assert lock.try_exclusive()
+        child = self.fork_child_that_stays("python")
+        lock.hand_over()
         return child
 
     def adopt_orphans(self) -> None:
@@ -122,15 +136,11 @@ class Client:
     def limit_file_size(self, size: int) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
+    def give_up_on_decision_after(self, seconds: float) -> None:
+        locks.DECISION_SECONDS = seconds
+
     def give_up_on_orphans_after(self, seconds: float) -> None:
         lifecycle.ORPHAN_SECONDS = seconds
-
-
-def signal_forever() -> None:
-    import signal
-
-    while True:
-        signal.pause()
 
 
 def reply(value: Any) -> None:

@@ -159,9 +159,15 @@ def _expect_nothing_left(data_dir: Path) -> None:
     for process in left:
         process.kill()
     psutil.wait_procs(left, PATIENCE)
+    sockets = [path for path in _socket_dirs_of(data_dir) if path.exists()]
+    for path in sockets:
+        shutil.rmtree(path)
     assert not left, "the test left processes of its server behind"
-    if data_dir.is_dir():
-        assert not Layout.at(data_dir).socket_dir.exists()
+    assert not sockets, "the test left the directory of its socket behind"
+
+
+def _socket_dirs_of(data_dir: Path) -> list[Path]:
+    return [Layout.at(data_dir).socket_dir] if data_dir.is_dir() else []
 
 
 def _processes_of(data_dir: Path) -> list[psutil.Process]:

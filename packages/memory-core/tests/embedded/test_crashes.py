@@ -99,14 +99,14 @@ def test_durability_is_on_unless_a_caller_turns_it_off(data_dir: Path, spawn: Sp
 def bystander(account_dir: Path, *, zombie: bool = False) -> Iterator[int]:
     """A process of the server's account that has nothing to do with the server; PostgreSQL heeds only such ones."""
     identity = server_account(Layout.at(account_dir)).identity()
-    command = ["/bin/sh", "-c", "exit 0" if zombie else "exec sleep 600"]
-    process = subprocess.Popen(command, cwd="/", **identity)
-    try:
+    command = ["/bin/sh", "-c", "exit 0" if zombie else "exec cat"]
+    with subprocess.Popen(command, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, **identity) as process:
         yield process.pid
-        assert zombie or process.poll() is None, "the bystander was harmed"
-    finally:
-        process.kill()
-        process.wait()
+        if not zombie:
+            # An echo proves it: a signal that was sent before would have ended it before it could answer.
+            answer, _ = process.communicate(b"unharmed")
+            assert answer == b"unharmed"
+            assert process.returncode == 0
 
 
 def leave_stale_files(data_dir: Path, pid: int) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from memory_core.embedded import EmbeddedServer
+from memory_core.embedded.layout import Layout
+from memory_core.embedded.locks import FileLock
 
 Spawn = Callable[..., Any]
 Eventually = Callable[[Callable[[], bool]], None]
@@ -52,8 +54,25 @@ def test_an_ordinary_users_processes_make_and_start_one_server(
 
 def test_processes_that_come_and_go_at_will_always_find_a_server(data_dir: Path, spawn: Spawn) -> None:
     clients = [spawn(data_dir) for _ in range(CROWD)]
-    assert together(clients, "start_and_stop", 5) == [5] * CROWD
+    assert together(clients, "start_and_stop", 10) == [10] * CROWD
     assert said(clients, "started the server") == said(clients, "stopped the server") >= 1
+    assert not EmbeddedServer(data_dir).status().running
+
+
+def test_who_starts_or_stops_waits_while_somebody_else_decides_and_says_so_in_the_end(
+    data_dir: Path, spawn: Spawn
+) -> None:
+    holder, other = spawn(data_dir), spawn(data_dir)
+    holder.call("start")
+    decision = FileLock(Layout.at(data_dir).decision_lock)
+    assert decision.try_exclusive()
+    for client, name in ((other, "start"), (holder, "stop")):
+        client.call("give_up_on_decision_after", 0.05)
+        with pytest.raises(RuntimeError, match=r"ServerError.*decision\.lock has been locked for"):
+            client.call(name)
+    assert holder.call("query", "SELECT 1") == 1
+    decision.release()
+    holder.call("stop")
     assert not EmbeddedServer(data_dir).status().running
 
 
@@ -142,11 +161,21 @@ def test_a_forked_child_that_stops_does_not_take_the_server_from_its_parent(data
     assert parent.call("query", "SELECT 1") == 1
 
 
-def test_a_forked_child_that_lives_on_does_not_keep_its_parents_hold(data_dir: Path, spawn: Spawn) -> None:
+@pytest.mark.parametrize("through", ["python", "native code"])
+def test_a_forked_child_that_lives_on_does_not_keep_its_parents_hold(
+    data_dir: Path, spawn: Spawn, through: str
+) -> None:
     parent = spawn(data_dir)
     parent.call("start")
-    child = parent.call("fork_child_that_stays")
+    child = parent.call("fork_child_that_stays", through)
     parent.call("stop")
     running = EmbeddedServer(data_dir).status().running
     os.kill(child, signal.SIGKILL)
     assert not running
+
+
+def test_a_child_forked_while_a_lease_is_taken_does_not_share_it(data_dir: Path, base: Path, spawn: Spawn) -> None:
+    child = spawn(data_dir).call("fork_child_while_locking", str(base / "lease"))
+    free = FileLock(base / "lease").try_exclusive()
+    os.kill(child, signal.SIGKILL)
+    assert free

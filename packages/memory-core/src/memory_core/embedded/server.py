@@ -2,6 +2,7 @@
 
 import atexit
 import os
+import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -87,7 +88,7 @@ class EmbeddedServer:
         return self.dsn
 
     def _take_hold(self) -> None:
-        if self._hold is None or self._hold.is_inherited:
+        if not self._holds():
             self._hold = FileLock(self._layout.clients_lock)
             # Nobody can have it alone: that is only tried under the decision lock, which is ours.
             self._hold.try_shared()
@@ -104,6 +105,17 @@ class EmbeddedServer:
             stop_unless_used(self._layout)
             raise
 
+    def _holds(self) -> bool:
+        # In a forked child the lock is closed: the hold, and the decision to stop, are the parent's.
+        return self._hold is not None and self._hold.is_open
+
+    def _abandon(self) -> None:
+        # Somebody removed the data directory under the running server; there is nothing left to stop cleanly.
+        running = self._running
+        self._let_go()
+        if running is not None and running.is_its_listener():
+            os.kill(running.pid, signal.SIGQUIT)
+
     def _let_go(self) -> None:
         if self._hold is not None:
             self._hold.release()
@@ -113,18 +125,23 @@ class EmbeddedServer:
         """Release this client's hold; the last one out stops the server. Calling it again does nothing."""
         with self._threads:
             atexit.unregister(self.stop)
-            if self._hold is None or self._hold.is_inherited:
-                # A forked child: the hold, and the decision to stop, are its parent's.
-                self._let_go()
+            if not self._holds():
+                return
+            if not self.data_dir.is_dir():
+                self._abandon()
                 return
             with _explained(self._layout), deciding(self._layout.decision_lock):
                 self._let_go()
                 stop_unless_used(self._layout)
 
     def status(self) -> ServerStatus:
-        """Tell whether the server runs, where, and who holds it; changes nothing."""
-        running = is_held(self._layout.server_lock)
-        found = PidFile.read(self._layout.pgdata) if running else None
+        """Tell whether the server runs, where, and who holds it; changes nothing.
+
+        Raises: ServerError when the data directory may not be read.
+        """
+        with _explained(self._layout):
+            running = is_held(self._layout.server_lock)
+            found = PidFile.read(self._layout.pgdata) if running else None
         return ServerStatus(
             running=running,
             data_dir=self.data_dir,

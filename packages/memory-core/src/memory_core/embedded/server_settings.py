@@ -55,12 +55,14 @@ def merged_settings(overrides: Mapping[str, str] | None) -> dict[str, str]:
     Raises: ConfigError when a name is not a setting's name, or is one that the embedded server fixes.
     """
     defaults = {**DEFAULTS, **(LINUX_DEFAULTS if sys.platform == "linux" else {})}
-    return {**defaults, **{_checked(name): str(value) for name, value in (overrides or {}).items()}}
+    return {**defaults, **{_checked(name, str(value)): str(value) for name, value in (overrides or {}).items()}}
 
 
-def _checked(name: str) -> str:
+def _checked(name: str, value: str) -> str:
     if not _NAME.match(name):
         raise ConfigError(f"server setting {name!r} is not a PostgreSQL setting name; use lower case, e.g. 'work_mem'")
+    if "\0" in value:
+        raise ConfigError(f"server setting {name!r} has the value {value!r} with a NUL character in it; remove that")
     if name in FIXED:
         raise ConfigError(
             f"server setting {name!r} is fixed by the embedded server (unix socket only, peer authentication); "
