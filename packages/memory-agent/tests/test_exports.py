@@ -22,7 +22,7 @@ SEED_METHODS = {
     "LRUCache": "get set delete invalidate_prefix clear prune",
 }
 SOURCE = Path(memory_agent.__file__).parent
-# Loaded by memory-core's plugin loader, or on a call that needs memory-core: never by `import memory_agent`.
+# The first is loaded by memory-core's plugin loader alone, the second imports memory-core when it is called.
 OPTIONAL = {"plugin.py", "promotion.py"}
 
 

@@ -12,6 +12,8 @@ from memory_agent import (
     spawner_deep_search,
 )
 from memory_agent.spawner import parse_ranking, ranking_prompt
+from memory_core import Plugins, Provider, hookimpl
+from memory_core.spawning import SpawnerResult
 
 DEEP = SearchOptions(mode="deep")
 
@@ -56,6 +58,24 @@ async def test_a_spawner_ranks_the_candidates_of_a_deep_search(db, memories, now
         (offered[0], 0.4, "llm"),
     ]
     assert len(spawner.prompts) == 1
+
+
+class RankingPlugin:
+    """A plugin of memory-core that provides a spawner."""
+
+    @hookimpl
+    def memory_spawners(self):
+        result = SpawnerResult('[{"number": 2, "score": 0.7}]', success=True)
+        return [Provider("canned", lambda _options: CannedSpawner(result))]
+
+
+async def test_any_spawner_plugin_of_memory_core_can_rank(db, memories, now):
+    plugins = Plugins()
+    plugins.register(RankingPlugin(), "ranking")
+    manager = MemoryManager(db, clock=lambda: now)
+    manager.set_deep_search_fn(spawner_deep_search(plugins.create("memory_spawners", "canned")))
+    [hit] = (await manager.search("a", "apple", DEEP)).memories
+    assert (hit.score, hit.source) == (0.7, "llm")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Older memories weigh less, in steps, and never nothing."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from memory_agent.clock import as_utc, parse_stamp, utc_now
@@ -29,7 +28,7 @@ def apply_decay(results: Iterable[ScoredMemory], now: datetime | None = None) ->
     """Return the results with decayed scores, best first; equal scores keep their order."""
     moment = now or utc_now()
     decayed = [
-        replace(result, score=result.score * compute_decay_multiplier(result.memory.updated_at, moment))
-        for result in results
+        ScoredMemory(hit.memory, hit.score * compute_decay_multiplier(hit.memory.updated_at, moment), hit.source)
+        for hit in results
     ]
-    return sorted(decayed, key=lambda result: result.score, reverse=True)
+    return sorted(decayed, key=lambda hit: hit.score, reverse=True)

@@ -68,7 +68,7 @@ def ranked_search(
         return RankedSearch([], 0)
     candidates = _find_candidates(db, agent, agent_id, query, opts)
     query_terms = dict(Counter(tokenize(query)))
-    corpus = load_corpus(db, agent, {*query_terms, *(term for found in candidates for term in found.terms)})
+    corpus = load_corpus(db, agent, set(query_terms).union(*(found.terms for found in candidates)))
     scored = [hit for hit in score_candidates(candidates, query_terms, corpus) if hit.score >= opts.min_similarity]
     return RankedSearch(apply_decay(scored, now)[: opts.limit], len(candidates))
 

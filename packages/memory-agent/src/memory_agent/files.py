@@ -20,7 +20,9 @@ _SQLITE_MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
 
 
-def open_database(path: str | Path, *, busy_timeout: float = BUSY_TIMEOUT_SECONDS) -> sqlite3.Connection:
+def open_database(
+    path: str | Path, *, busy_timeout: float = BUSY_TIMEOUT_SECONDS, check_same_thread: bool = True
+) -> sqlite3.Connection:
     """Open or create a memory file that several processes may share: WAL mode, a busy time-out, foreign keys.
 
     Raises:
@@ -29,7 +31,7 @@ def open_database(path: str | Path, *, busy_timeout: float = BUSY_TIMEOUT_SECOND
     """
     if str(path) != ":memory:":
         inspect_file(Path(path))
-    db = sqlite3.connect(path, timeout=busy_timeout, isolation_level=None)
+    db = sqlite3.connect(path, timeout=busy_timeout, isolation_level=None, check_same_thread=check_same_thread)
     try:
         _configure(db, busy_timeout)
         ensure_memory_schema(db)

@@ -9,6 +9,7 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from memory_agent.agent_memory import MemoryManager
+from memory_agent.files import open_database
 
 DEFAULT_TENANT = "default"
 
@@ -21,7 +22,7 @@ class TenantFiles:
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
         self._managers: dict[str, MemoryManager] = {}
-        # One thread: an SQLite connection belongs to the thread that opened it.
+        # One thread: a connection serves one call at a time.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="memory-agent")
         self.close = weakref.finalize(self, _close, self._thread, self._managers)
 
@@ -41,12 +42,14 @@ class TenantFiles:
 
     def _act(self, tenant_id: str, action: Callable[[MemoryManager], T]) -> T:
         if tenant_id not in self._managers:
-            self._managers[tenant_id] = MemoryManager.open(self.path_of(tenant_id))
+            # Closed by whichever thread drops the last reference, so not bound to the one that opens it.
+            db = open_database(self.path_of(tenant_id), check_same_thread=False)
+            self._managers[tenant_id] = MemoryManager(db)
         return action(self._managers[tenant_id])
 
 
 def _close(thread: ThreadPoolExecutor, managers: dict[str, MemoryManager]) -> None:
+    # Not waited for: the thread may be the one that this runs in, and it has no call left to finish.
+    thread.shutdown(wait=False)
     for manager in managers.values():
-        thread.submit(manager.close)
-    managers.clear()
-    thread.shutdown()
+        manager.close()

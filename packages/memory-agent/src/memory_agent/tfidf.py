@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from memory_agent.errors import InvalidInputError
 from memory_agent.tokens import term_frequency
@@ -43,17 +43,19 @@ class IDFCorpus:
 
     def weigh(self, frequencies: Mapping[str, float]) -> dict[str, float]:
         """Return term frequencies multiplied by idf; raw counts give the same direction, and so the same cosine."""
-        return {term: frequency * self.idf(term) for term, frequency in frequencies.items()}
+        # `idf` written out: a search weighs some hundred terms, and the calls would cost more than the logarithms.
+        documents, holders = self.document_count + 1, self.frequencies.get
+        return {term: count * math.log(documents / (1 + holders(term, 0))) for term, count in frequencies.items()}
 
 
 def cosine_similarity_sparse(a: Mapping[str, float], b: Mapping[str, float]) -> float:
     """Return the cosine of two sparse vectors, 0 when either is zero."""
-    terms = a.keys() & b.keys()
-    scale_a, scale_b = _largest(a.values()), _largest(b.values())
-    if not scale_a or not scale_b:
+    # Each side is normalised before they are multiplied: products of very large or small numbers would be lost.
+    length_a, length_b = math.hypot(*a.values()), math.hypot(*b.values())
+    if not length_a or not length_b:
         return 0.0
-    dot = math.fsum((a[term] / scale_a) * (b[term] / scale_b) for term in terms)
-    return _bounded(dot / (_norm(a.values(), scale_a) * _norm(b.values(), scale_b)))
+    cosine = math.fsum((a[term] / length_a) * (b[term] / length_b) for term in a.keys() & b.keys())
+    return max(-1.0, min(1.0, cosine))
 
 
 def cosine_similarity_dense(a: Sequence[float], b: Sequence[float]) -> float:
@@ -69,16 +71,3 @@ def cosine_similarity_dense(a: Sequence[float], b: Sequence[float]) -> float:
 
 def _indexed(vector: Sequence[float]) -> dict[str, float]:
     return {str(position): value for position, value in enumerate(vector)}
-
-
-def _largest(values: Iterable[float]) -> float:
-    return max(map(abs, values), default=0.0)
-
-
-def _norm(values: Iterable[float], scale: float) -> float:
-    # Divided by the largest component first: squares of very large or small numbers would overflow or vanish.
-    return math.sqrt(math.fsum((value / scale) ** 2 for value in values))
-
-
-def _bounded(cosine: float) -> float:
-    return max(-1.0, min(1.0, cosine))

@@ -43,7 +43,6 @@ SELECT NULL AS term, documents
 FROM memory_agents
 WHERE number = :agent
 UNION ALL
-SELECT term, documents
-FROM memory_terms
-WHERE agent = :agent
-    AND term IN (SELECT value FROM json_each(:terms))
+SELECT t.term, t.documents
+FROM json_each(:terms) AS asked
+CROSS JOIN memory_terms AS t ON t.agent = :agent AND t.term = asked.value
