@@ -10,10 +10,11 @@ from concurrent.futures import Future
 from typing import Protocol, runtime_checkable
 
 from memory_core.embedding import Embedder
-from memory_core.errors import ConfigError
 
 from memory_embed.embedding_jobs import Job, JobQueue, Portion
+from memory_embed.errors import EmbeddingError
 from memory_embed.onnx_backend import OnnxEmbedder
+from memory_embed.options import whole_number
 from memory_embed.texts import clean_texts
 from memory_embed.vector_cache import VectorCache
 
@@ -42,13 +43,9 @@ class EmbeddingEngine:
     """
 
     def __init__(self, embedder: Embedder | None = None, *, max_waiting: int = 10_000, cache_size: int = 256) -> None:
-        if not isinstance(max_waiting, int) or max_waiting < 1:
-            raise ConfigError(f"max_waiting {max_waiting!r} is not a whole number from 1 up")
-        if not isinstance(cache_size, int) or cache_size < 0:
-            raise ConfigError(f"cache_size {cache_size!r} is not a whole number from 0 up; 0 remembers nothing")
         self._embedder = embedder if embedder is not None else OnnxEmbedder()
-        self._max_waiting = max_waiting
-        self._cache_size = cache_size
+        self._max_waiting = whole_number("max_waiting", max_waiting, 1, "10000 texts are the default")
+        self._cache_size = whole_number("cache_size", cache_size, 0, "0 remembers nothing")
         self._closed = False
         self._worker: threading.Thread | None = None
         self._reset()
@@ -150,14 +147,24 @@ class EmbeddingEngine:
             self._run(portions)
 
     def _run(self, portions: list[Portion]) -> None:
+        texts = [text for portion in portions for text in portion.texts]
         try:
-            vectors = iter(self._embedder.embed_batch([text for portion in portions for text in portion.texts]))
-            filled = [(portion, [next(vectors) for _ in portion.positions]) for portion in portions]
+            vectors = self._embedder.embed_batch(texts)
+            self._check_count(vectors, texts)
         except Exception as error:
             self._run_apart(portions, error)
             return
-        for portion, its_vectors in filled:
-            self._deliver(portion, its_vectors)
+        for portion in portions:
+            count = len(portion.positions)
+            self._deliver(portion, vectors[:count])
+            vectors = vectors[count:]
+
+    def _check_count(self, vectors: list[list[float]], texts: list[str]) -> None:
+        if len(vectors) != len(texts):
+            raise EmbeddingError(
+                f"embedding backend {self.model!r} returned {len(vectors)} vectors for {len(texts)} texts; "
+                "it must return one per text"
+            )
 
     def _run_apart(self, portions: list[Portion], error: Exception) -> None:
         if len(portions) == 1:

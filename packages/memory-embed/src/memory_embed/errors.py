@@ -1,8 +1,8 @@
 """What goes wrong between a text and its vector, under the core's `EmbeddingError`."""
 
-from memory_core.errors import ConfigError, EmbeddingError
+from memory_core.errors import EmbeddingError
 
-__all__ = ["EmbeddingError", "EngineClosedError", "QueueFullError", "WeightsError", "unknown_option"]
+__all__ = ["EmbeddingError", "EngineClosedError", "QueueFullError", "WeightsError"]
 
 
 class WeightsError(EmbeddingError):
@@ -15,8 +15,3 @@ class QueueFullError(EmbeddingError):
 
 class EngineClosedError(EmbeddingError):
     """The engine was closed before this text could be embedded."""
-
-
-def unknown_option(backend: str, key: str, known: list[str]) -> ConfigError:
-    """Return the error for an option that the backend does not have."""
-    return ConfigError(f"embedding backend {backend!r} has no option {key!r}; its options are: {', '.join(known)}")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import platformdirs
-from memory_core.errors import ConfigError
 
+from memory_embed.options import one_of, whole_number
 from memory_embed.precision import Precision
 from memory_embed.texts import clean_text, clean_texts
 from memory_embed.weights import DIMENSIONS, MODEL, REVISION, find_model_files
@@ -39,14 +39,11 @@ class OnnxEmbedder:
         threads: int = 1,
         download: bool = True,
     ) -> None:
-        if precision not in get_args(Precision):
-            raise ConfigError(f"precision {precision!r} is not one of: {', '.join(get_args(Precision))}")
-        if not isinstance(threads, int) or threads < 1:
-            raise ConfigError(f"threads {threads!r} is not a whole number from 1 up; 1 suits a shared machine")
+        one_of("precision", precision, get_args(Precision))
         self._model_path = Path(model_path) if model_path is not None else None
         self._cache_dir = Path(cache_dir) if cache_dir is not None else default_cache_dir()
         self._precision: Precision = precision
-        self._threads = threads
+        self._threads = whole_number("threads", threads, 1, "1 suits a shared machine")
         self._download = download
         self._session: MiniLMSession | None = None
         self._loading = threading.Lock()

@@ -8,8 +8,8 @@ from memory_core.embedding import Embedder
 from memory_core.providers import Options, Provider, hookimpl
 
 from memory_embed.engine import EmbeddingEngine
-from memory_embed.errors import unknown_option
 from memory_embed.onnx_backend import OnnxEmbedder
+from memory_embed.options import known_option
 from memory_embed.sentence_transformers_backend import SentenceTransformersEmbedder
 
 ENGINE_OPTIONS = ("max_waiting", "cache_size")
@@ -35,8 +35,7 @@ def create_engine(backend: str, embedder_class: Callable[..., Embedder], options
     """
     embedder_options = list(inspect.signature(embedder_class).parameters)
     for key in options:
-        if key not in embedder_options and key not in ENGINE_OPTIONS:
-            raise unknown_option(backend, key, [*embedder_options, *ENGINE_OPTIONS])
+        known_option(backend, key, [*embedder_options, *ENGINE_OPTIONS])
     for_embedder: dict[str, Any] = {key: value for key, value in options.items() if key in embedder_options}
     for_engine: dict[str, Any] = {key: value for key, value in options.items() if key in ENGINE_OPTIONS}
     return EmbeddingEngine(embedder_class(**for_embedder), **for_engine)

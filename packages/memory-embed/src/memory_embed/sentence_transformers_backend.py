@@ -5,9 +5,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from memory_core.errors import ConfigError
-
 from memory_embed.errors import EmbeddingError
+from memory_embed.options import whole_number
 from memory_embed.texts import clean_text, clean_texts
 from memory_embed.weights import DIMENSIONS, MODEL, REPOSITORY, REVISION, data_package_directory
 
@@ -30,8 +29,8 @@ class SentenceTransformersEmbedder:
         device: str = "cpu",
         threads: int | None = None,
     ) -> None:
-        if threads is not None and (not isinstance(threads, int) or threads < 1):
-            raise ConfigError(f"threads {threads!r} is not a whole number from 1 up; leave it out for torch's default")
+        if threads is not None:
+            whole_number("threads", threads, 1, "leave it out for torch's own choice")
         self._is_default = model in (MODEL, REPOSITORY)
         self._model = MODEL if self._is_default else model
         self._revision = revision or (REVISION if self._is_default else None)
@@ -39,6 +38,7 @@ class SentenceTransformersEmbedder:
         self._device = device
         self._threads = threads
         self._transformer: Any = None
+        self._dimensions = DIMENSIONS if self._is_default else None
         # torch gains nothing from two calls at once, and some tokenizers are not safe to share.
         self._lock = threading.RLock()
 
@@ -57,12 +57,10 @@ class SentenceTransformersEmbedder:
     @property
     def dimensions(self) -> int:
         """How many numbers a vector has; for another model than the default this loads it."""
-        if self._is_default:
-            return DIMENSIONS
-        size: int | None = self.load().get_sentence_embedding_dimension()
-        if size is None:
-            raise EmbeddingError(f"model {self._model!r} does not say how long its vectors are; use one that does")
-        return size
+        if self._dimensions is None:
+            # Asked of a vector: the method that tells it has another name in every other release.
+            self._dimensions = len(self.embed(None))
+        return self._dimensions
 
     def load(self) -> Any:
         """Import the library and load the model, once.
