@@ -19,10 +19,15 @@ class MigrationChain:
         return f"{self.name}_alembic_version"
 
     @property
+    def revisions(self) -> list[str]:
+        """The revisions, oldest first, read from the file names so that an up-to-date start need not import Alembic."""
+        stems = sorted(path.stem for path in (self.location / "versions").glob("[!_]*.py"))
+        return ["_".join(stem.split("_")[:2]) for stem in stems]
+
+    @property
     def head(self) -> str:
-        """The newest revision, read from the file names so that an up-to-date start need not import Alembic."""
-        newest = max(path.stem for path in (self.location / "versions").glob("[!_]*.py"))
-        return "_".join(newest.split("_")[:2])
+        """The newest revision."""
+        return self.revisions[-1]
 
 
 CORE_CHAIN = MigrationChain("memory", CORE_LOCATION)

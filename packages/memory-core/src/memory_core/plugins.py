@@ -119,8 +119,8 @@ class Plugins:
             offers = read_offers(entry_point.load(), name)
         except (Exception, SystemExit) as error:
             # An isolation point: third-party code may fail in any way while it is imported, and even try to exit.
-            logger.exception("plugin %r from %s is left out", name, source)
             cause = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
+            logger.exception("plugin %r from %s is left out: %s", name, source, cause)
             self._reports[name] = PluginReport(name, source, "broken", error=cause)
         else:
             # Outside the isolation: two plugins with one name are a mistake of the installation, not of one of them.

@@ -7,6 +7,14 @@ SELECT EXISTS (
         AND relnamespace = current_schema()::regnamespace
 );
 
+-- schema_exists --
+-- Whether a schema has been made.
+SELECT EXISTS (
+    SELECT
+    FROM pg_catalog.pg_namespace
+    WHERE nspname = $1
+);
+
 -- lock_migrations --
 -- Let one process migrate a schema at a time.
 SELECT pg_advisory_xact_lock(hashtextextended($1, 0));

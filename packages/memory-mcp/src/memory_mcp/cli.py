@@ -1,0 +1,58 @@
+"""The `memory` command: its global options and its list of commands."""
+
+from pathlib import Path
+
+import click
+
+from memory_mcp import __version__
+from memory_mcp.commands.call import call
+from memory_mcp.commands.migrate import migrate
+from memory_mcp.commands.plugins import plugins
+from memory_mcp.failures import FailingInOneLine
+from memory_mcp.invocation import Invocation
+from memory_mcp.log_lines import log_to_stderr
+
+
+@click.group(
+    cls=FailingInOneLine,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 it could not be done, 2 what was typed or configured is wrong.",
+)
+@click.version_option(__version__, prog_name="memory")
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="A TOML file with [modules.memory].")
+@click.option("--dsn", help="Your own PostgreSQL. MEMORY_DSN keeps a password out of the process list.")
+@click.option("--data-dir", type=click.Path(path_type=Path), help="Where the embedded server keeps its data.")
+@click.option("--schema", help="The PostgreSQL schema that holds the tables.")
+@click.option("--tenant", help="Whose memories are meant.")
+@click.option("-v", "--verbose", is_flag=True, help="Log what is done, and errors with their traceback.")
+@click.pass_context
+def memory(
+    context: click.Context,
+    config_file: Path | None,
+    dsn: str | None,
+    data_dir: Path | None,
+    schema: str | None,
+    tenant: str | None,
+    verbose: bool,
+) -> None:
+    """Durable memory for AI agents: episodes, facts and rules in PostgreSQL.
+
+    Without --dsn, MEMORY_DSN or a configured dsn, an embedded PostgreSQL is started; nothing has to be installed.
+    """
+    if dsn and data_dir:
+        raise click.UsageError("--dsn names your own server and --data-dir the embedded one's place; give one of them")
+    log_to_stderr(verbose)
+    context.obj = Invocation(config_file, dsn, data_dir, schema, tenant)
+
+
+for command in (call, migrate, plugins):
+    memory.add_command(command)
+
+
+def main() -> None:
+    """Run the command line; the entry point of the `memory` script."""
+    memory(prog_name="memory")
+
+
+if __name__ == "__main__":
+    main()
