@@ -1,0 +1,1 @@
+"""Ways to run a language model: command line programs and HTTP endpoints."""
