@@ -2,8 +2,10 @@
 
     uv run python benchmarks/agent.py [--sizes 1000,10000,100000] [--rounds 200] [--json]
 
-Every figure is a median. What is compared is measured side by side: each round does one of everything at every size,
+Every time is a median. What is compared is measured side by side: each round does one of everything at every size,
 so that a busy machine slows all of them alike. "bare FTS5" is the same match, order and limit, returning rowids alone.
+"neighbours / exact" compares the likeness of the stored cross-references, which are found through a bounded number of
+candidates, with that of the ten nearest of all; the texts are random words without topics, the worst case for it.
 """
 
 import argparse
@@ -17,10 +19,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from heapq import nlargest
 from pathlib import Path
 from string import ascii_lowercase
 
-from memory_agent import MemoryManager, SearchOptions, fast_search, open_database
+from memory_agent import MemoryManager, SearchOptions, fast_search, jaccard_similarity, open_database
+from memory_agent.crossrefs import MAX_CROSS_REFS, MIN_JACCARD
 from memory_agent.documents import agent_number
 from memory_agent.fast import CANDIDATES_PER_RESULT, MIN_CANDIDATES
 from memory_agent.matching import match_expression
@@ -95,6 +99,19 @@ def timed(subject: Subject, measure: str, call: Callable[[], object]):
     return result
 
 
+def neighbour_likeness(subject: Subject, samples: int = 20) -> float:
+    """Return how much of the likeness of the ten truly nearest memories the stored cross-references have."""
+    rows = subject.db.execute("SELECT document, memory_id, terms FROM memory_documents ORDER BY document").fetchall()
+    documents = [(document, memory_id, set(json.loads(terms))) for document, memory_id, terms in rows]
+    stored, exact = 0.0, 0.0
+    for newest, memory_id, terms in documents[-samples:]:
+        scores = [jaccard_similarity(terms, other) for document, _, other in documents if document < newest]
+        exact += sum(score for score in nlargest(MAX_CROSS_REFS, scores) if score > MIN_JACCARD)
+        found = subject.db.execute("SELECT score FROM memory_cross_refs WHERE source_id = ?", (memory_id,))
+        stored += sum(score for (score,) in found)
+    return stored / exact
+
+
 def report(subjects: list[Subject]) -> list[dict[str, float]]:
     """Return the medians in milliseconds and the two ratios that have a target."""
     rows = []
@@ -102,6 +119,7 @@ def report(subjects: list[Subject]) -> list[dict[str, float]]:
         medians = {name: statistics.median(values) * 1000 for name, values in subject.seconds.items()}
         row = {"memories": subject.size, **{f"{name} ms": round(value, 4) for name, value in medians.items()}}
         row["search / bare"] = round(medians["fast search"] / medians["bare FTS5"], 2)
+        row["neighbours / exact"] = round(neighbour_likeness(subject), 2)
         row["filled, saves/s"] = round(subject.size / subject.fill_seconds)
         rows.append(row)
     for row in rows:
@@ -110,9 +128,9 @@ def report(subjects: list[Subject]) -> list[dict[str, float]]:
 
 
 def print_table(rows: list[dict[str, float]]) -> None:
-    print(f"{'':<18}" + "".join(f"{int(row['memories']):>12,}" for row in rows))
+    print(f"{'':<20}" + "".join(f"{int(row['memories']):>12,}" for row in rows))
     for name in list(rows[0])[1:]:
-        print(f"{name:<18}" + "".join(f"{row[name]:>12,}" for row in rows))
+        print(f"{name:<20}" + "".join(f"{row[name]:>12,}" for row in rows))
 
 
 def main() -> None:
