@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pytest
-from memory_core import InvalidInputError, Permanence, Tool, tool
+from memory_core import InvalidInputError, Permanence, Plugins, Tool, tool
 from memory_core.schemas import compact_schema
-from memory_core.storage_tools import TOOLS, memory_store_fact
+from memory_core.storage_tools import memory_store_fact
 from memory_core.tools import RequestContext
 from pydantic import Field
 from typing_extensions import TypedDict
 
 if TYPE_CHECKING:
     from nowhere import Runtime
+
+
+CORE_TOOLS = Plugins.from_entry_points().create("memory_tools", "core")
 
 
 class Greeting(TypedDict):
@@ -73,7 +76,7 @@ def test_the_output_schema_is_an_object_with_the_echoed_request_id():
     assert schema["required"] == ["text", "title"]
 
 
-@pytest.mark.parametrize("declared", TOOLS, ids=lambda declared: declared.name)
+@pytest.mark.parametrize("declared", CORE_TOOLS, ids=lambda declared: declared.name)
 def test_every_tool_of_the_core_has_schemas_and_words_for_each_parameter(declared):
     assert declared.input_schema["type"] == "object"
     assert declared.output_schema["type"] == "object"
