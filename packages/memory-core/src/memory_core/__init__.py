@@ -23,9 +23,12 @@ from memory_core.facts import store_fact, store_facts
 from memory_core.feedback import mark_harmful, mark_helpful
 from memory_core.links import create_link, get_links
 from memory_core.memories import confirm_memory, forget_memory, get_memory
+from memory_core.memory_export import export_memories
+from memory_core.memory_import import ImportCounts, import_memories
 from memory_core.migrating import migrate
 from memory_core.plugins import Plugins
 from memory_core.providers import Provider, hookimpl
+from memory_core.purge import purge_memory, purge_tenant
 from memory_core.rules import store_rule
 from memory_core.runtime import Memory
 from memory_core.scheduling import WorkerSchedule
@@ -39,6 +42,7 @@ __all__ = [
     "ConfigError",
     "Embedder",
     "EmbeddingError",
+    "ImportCounts",
     "InvalidInputError",
     "InvalidTransitionError",
     "Memory",
@@ -66,10 +70,12 @@ __all__ = [
     "confirm_memory",
     "create_link",
     "effective_confidence",
+    "export_memories",
     "forget_memory",
     "get_links",
     "get_memory",
     "hookimpl",
+    "import_memories",
     "invert_to_anti_pattern",
     "load_config",
     "mark_harmful",
@@ -77,6 +83,8 @@ __all__ = [
     "migrate",
     "preprocess_search_query",
     "preprocess_text",
+    "purge_memory",
+    "purge_tenant",
     "run_decay_sweep",
     "run_episode_cleanup",
     "run_worker",
