@@ -46,24 +46,20 @@ async def test_a_dsn_that_does_not_answer_is_an_error_and_never_the_embedded_ser
     assert not (data_dir / "db").exists(), "no embedded server was made"
 
 
-async def test_the_embedded_server_starts_in_the_data_directory_and_stops_with_the_runtime(
-    config, plugins, data_dir, caplog
+async def test_the_embedded_server_of_a_data_directory_starts_and_stops_with_the_runtime_and_wins_over_a_dsn(
+    config, plugins, silent_dsn, data_dir, caplog
 ):
+    configured = changed(config, dsn=silent_dsn)
     with caplog.at_level(logging.INFO, logger="memory_core"):
-        async with Memory.open(data_dir=data_dir, config=config, plugins=plugins) as memory:
+        async with Memory.open(data_dir=data_dir, config=configured, plugins=plugins) as memory:
             assert memory.location == f"the embedded server in {data_dir}"
             stored = await memory.call("memory_store_fact", subject="user", predicate="city", content="Lisbon")
             assert EmbeddedServer(data_dir).status().running
     assert f"memory is in the embedded server in {data_dir}" in caplog.messages
     assert not EmbeddedServer(data_dir).status().running
-    async with Memory.open(data_dir=data_dir, config=config, plugins=plugins) as memory:
+    async with Memory.open(data_dir=data_dir, config=configured, plugins=plugins) as memory:
         found = await memory.call("memory_get", memory_type="fact", memory_id=stored["id"])
         assert found["memory"]["content"] == "Lisbon"
-
-
-async def test_a_data_directory_given_as_argument_wins_over_a_configured_dsn(config, plugins, silent_dsn, data_dir):
-    async with Memory.open(data_dir=data_dir, config=changed(config, dsn=silent_dsn), plugins=plugins) as memory:
-        assert memory.location == f"the embedded server in {data_dir}"
 
 
 async def test_a_new_database_is_migrated_and_an_old_one_reused(config, plugins, empty_dsn):
