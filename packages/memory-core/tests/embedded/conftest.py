@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 import pytest
 from memory_core.embedded.layout import Layout
+from memory_core.embedded.locks import is_held
 
 CLIENT = Path(__file__).with_name("client_process.py")
 PATIENCE = 30.0
@@ -171,6 +172,8 @@ def _socket_dirs_of(data_dir: Path) -> list[Path]:
 
 
 def _processes_of(data_dir: Path) -> list[psutil.Process]:
+    if not is_held(Layout.at(data_dir).server_lock):
+        return []
     lease = str(Layout.at(data_dir).server_lock)
 
     def holds_lease(process: psutil.Process) -> bool:

@@ -190,6 +190,12 @@ def test_a_backend_that_outlives_its_killed_postmaster_keeps_the_next_server_awa
     assert next_one.call("query", "SELECT 1") == 1
 
 
+def test_impatience_with_orphans_does_not_hit_a_server_that_is_just_starting(data_dir: Path, spawn: Spawn) -> None:
+    client = spawn(data_dir)
+    client.call("give_up_on_orphans_after", 0)
+    assert client.call("start_and_stop", 5) == 5
+
+
 def test_a_client_killed_in_the_middle_of_making_a_cluster_leaves_nothing_half_made(
     fresh_dir: Path, spawn: Spawn, eventually: Eventually
 ) -> None:

@@ -84,6 +84,24 @@ def test_root_and_the_owner_of_the_data_directory_share_one_server(
     assert {path.owner() for path in fresh_dir.iterdir()} == {"nobody"}
 
 
+def test_a_user_may_work_in_a_writable_directory_of_roots(
+    fresh_dir: Path, spawn: Spawn, nobody: pwd.struct_passwd
+) -> None:
+    fresh_dir.mkdir()
+    fresh_dir.chmod(0o777)
+    user, stranger = spawn(fresh_dir, nobody), spawn(fresh_dir, pwd.getpwnam("daemon"))
+    user.call("start")
+    assert user.call("query", "SELECT 1") == 1
+    with pytest.raises(RuntimeError, match=r"ServerError.*Permission denied"):
+        stranger.call("start")
+
+
+def test_a_cluster_of_roots_own_is_not_run(base: Path) -> None:
+    (base / "data" / "pgdata").mkdir(parents=True)
+    with pytest.raises(ServerError, match="pgdata belongs to root, and PostgreSQL does not run as root"):
+        EmbeddedServer(base / "data").start()
+
+
 def test_another_user_can_neither_connect_nor_run_the_server(data_dir: Path, spawn: Spawn) -> None:
     with EmbeddedServer(data_dir) as server:
         stranger = spawn(data_dir, pwd.getpwnam("daemon"))

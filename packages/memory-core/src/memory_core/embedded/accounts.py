@@ -40,32 +40,32 @@ class Account:
 
 
 def server_account(layout: Layout) -> Account:
-    """Choose the account: the cluster's owner, else the data directory's, else (both root's) an unprivileged one.
+    """Choose the account: the cluster's owner, else the caller, and for root the data directory's owner or a stand-in.
 
-    Raises: ServerError when the current user may not act as that account.
+    Raises: ServerError when the current user may not act as the cluster's owner, or that is root.
     """
-    for path in (layout.pgdata, layout.data_dir):
-        if path.exists() and (owner := path.stat()).st_uid != 0:
-            return _allowed(Account(owner.st_uid, owner.st_gid), path)
-        if path == layout.pgdata and path.exists():
-            raise ServerError(
-                f"{path} belongs to root, and PostgreSQL does not run as root; "
-                f"give it to an unprivileged account: chown -R nobody {path}"
-            )
+    if layout.pgdata.exists():
+        return _owner_of_cluster(layout.pgdata)
     if os.geteuid() != 0:
+        return Account(os.geteuid(), os.getegid())
+    owner = layout.data_dir.stat()
+    return Account(owner.st_uid, owner.st_gid) if owner.st_uid != 0 else unprivileged_account()
+
+
+def _owner_of_cluster(pgdata: Path) -> Account:
+    owner = pgdata.stat()
+    account = Account(owner.st_uid, owner.st_gid)
+    if account.uid == 0:
         raise ServerError(
-            f"{layout.data_dir} belongs to root, not to {user_name(os.geteuid())}; choose a data_dir of your own"
+            f"{pgdata} belongs to root, and PostgreSQL does not run as root; "
+            f"give it to an unprivileged account: chown -R nobody {pgdata}"
         )
-    return unprivileged_account()
-
-
-def _allowed(account: Account, path: Path) -> Account:
-    if os.geteuid() in (0, account.uid):
-        return account
-    raise ServerError(
-        f"{path} belongs to {account.label}, and only its owner or root may run a server on it; "
-        "choose a data_dir (MEMORY_DATA_DIR) that belongs to you"
-    )
+    if os.geteuid() not in (0, account.uid):
+        raise ServerError(
+            f"{pgdata} belongs to {account.label}, and only its owner or root may run a server on it; "
+            "choose a data_dir (MEMORY_DATA_DIR) that belongs to you"
+        )
+    return account
 
 
 def unprivileged_account() -> Account:

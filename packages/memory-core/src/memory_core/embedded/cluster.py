@@ -128,9 +128,9 @@ def check_version(pgdata: Path, server_version: str) -> None:
         )
 
 
-def write_access_rules(pgdata: Path, data_dir_owner: int) -> None:
-    """Let the data directory's owner and root in through the socket, as the one role there is, and nobody else."""
-    names = dict.fromkeys(name for name in (user_name(data_dir_owner), user_name(0)) if name)
+def write_access_rules(pgdata: Path, account: Account) -> None:
+    """Let the server's account and root, who can read its files anyway, in through the socket, and nobody else."""
+    names = [name for name in (user_name(account.uid), user_name(0)) if name]
     mapped = "".join(f'memory "{name}" {ROLE}\n' for name in names)
     _replace(pgdata / "pg_ident.conf", "# Written at each start.\n" + mapped)
     _replace(pgdata / "pg_hba.conf", "# Written at each start.\nlocal all all peer map=memory\n")

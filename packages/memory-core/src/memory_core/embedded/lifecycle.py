@@ -35,19 +35,20 @@ def ensure_running(layout: Layout, settings: Mapping[str, str]) -> PidFile:
 
     Raises: ServerError when it cannot start, with the end of its log.
     """
-    launched_at: int | None = None
+    log_size: int | None = None
     for waited in _polling(START_SECONDS):
         lease = FileLock(layout.server_lock)
         if not lease.try_exclusive():
             lease.release()
-            if (running := _answering(layout, waited)) is not None:
+            # A server that this call has launched may take its time; only one found in this state is suspect.
+            if (running := _answering(layout, suspect=log_size is None and waited > ORPHAN_SECONDS)) is not None:
                 return running
             continue
         try:
-            if launched_at is not None:
+            if log_size is not None:
                 _remove_socket_dir(layout)
-                raise ServerError(_failed_start(layout, launched_at))
-            launched_at = _start(layout, settings, lease)
+                raise ServerError(_failed_start(layout, log_size))
+            log_size = _start(layout, settings, lease)
         finally:
             lease.hand_over()
     raise ServerError(
@@ -57,11 +58,11 @@ def ensure_running(layout: Layout, settings: Mapping[str, str]) -> PidFile:
     )
 
 
-def _answering(layout: Layout, waited: float) -> PidFile | None:
+def _answering(layout: Layout, *, suspect: bool) -> PidFile | None:
     found = PidFile.read(layout.pgdata)
     if found is not None and found.is_ready():
         return found
-    if found is not None and waited > ORPHAN_SECONDS and found.listener() is None:
+    if found is not None and suspect and found.listener() is None:
         raise ServerError(
             f"processes of a server in {layout.data_dir} are alive, but nobody listens at {found.socket_dir}: its "
             f"postmaster (pid {found.pid}) was killed and a backend is still busy, it runs in another container, "
@@ -92,7 +93,7 @@ def _clear_the_way(layout: Layout, account: Account) -> None:
     discard_stale_pid_file(layout.pgdata)
     prepare_socket_dir(layout.socket_dir, account)
     clear_stale_socket(layout.socket_dir)
-    write_access_rules(layout.pgdata, layout.data_dir.stat().st_uid)
+    write_access_rules(layout.pgdata, account)
 
 
 def _failed_start(layout: Layout, log_size: int) -> str:

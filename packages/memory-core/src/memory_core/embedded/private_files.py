@@ -15,5 +15,5 @@ def _give_to_directory_owner(fd: int, directory: Path) -> None:
     # Root may work in another user's data directory; the owner must be able to open its files afterwards.
     owner = directory.stat()
     opened = os.fstat(fd)
-    if os.geteuid() == 0 and opened.st_uid != owner.st_uid and opened.st_nlink == 1:
+    if os.geteuid() == opened.st_uid == 0 != owner.st_uid and opened.st_nlink == 1:
         os.fchown(fd, owner.st_uid, owner.st_gid)
