@@ -111,6 +111,56 @@ async def test_creating_one_name_many_times_at_once_makes_one_entity_even_over_a
         assert all(isinstance(result, UUID) or "already exists" in str(result) for result in results)
 
 
+async def test_a_fact_that_is_being_forgotten_is_waited_for(pool, embedder):
+    source, target = await new_pair(pool, 0)
+    await store_fact(pool, "Bob", "email", "x", embedder, entity_id=source, confidence=0.9)
+    rival = await store_fact(pool, "Bob", "email", "y", embedder, entity_id=target, confidence=0.5)
+    async with pool.acquire() as connection, connection.transaction():
+        await forget_memory(connection, "fact", rival)
+        merge = asyncio.create_task(entity_merge(pool, source, target))
+        await until_somebody_waits(connection)
+    assert (await merge)["facts_superseded"] == 0
+    assert await pool.fetchval("SELECT validity FROM facts WHERE id = $1", rival) == "retracted"
+
+
+async def test_a_merge_of_a_tombstone_is_refused_at_once_though_a_writer_holds_it(dsn):
+    # A writer that follows the tombstone to the survivor holds it: waiting for it here could be a deadlock.
+    pool = await asyncpg.create_pool(dsn, min_size=1, max_size=2, server_settings={"lock_timeout": "5s"})
+    source, target = await new_pair(pool, 0)
+    await entity_merge(pool, source, target)
+    async with pool.acquire() as writer, writer.transaction():
+        await writer.fetch("SELECT FROM entities WHERE id = $1 FOR KEY SHARE", source)
+        with pytest.raises(InvalidTransitionError, match="was merged into"):
+            await entity_merge(pool, source, target)
+    await pool.close()
+
+
+async def test_a_repeated_merge_never_makes_a_writer_the_victim_of_a_deadlock(dsn, embedder):
+    # The writer gives up after a moment and the merge never does: any deadlock between them would fail the write.
+    patient = await asyncpg.create_pool(dsn, min_size=2, max_size=2, server_settings={"deadlock_timeout": "1min"})
+    impatient = await asyncpg.create_pool(dsn, min_size=1, max_size=1, server_settings={"deadlock_timeout": "1ms"})
+    for number in range(ROUNDS):
+        target, source = sorted(await new_pair(patient, number))
+        async with patient.acquire() as connection, connection.transaction():
+            await entity_merge(connection, source, target)
+            again = asyncio.create_task(entity_merge(patient, source, target))
+            await until_somebody_waits(connection)
+            write = asyncio.create_task(store_fact(impatient, "Bob", "p", "x", embedder, entity_id=source))
+            await until_somebody_waits(connection, 2)
+        with pytest.raises(InvalidTransitionError, match="was merged into"):
+            await again
+        await write
+        assert await active_facts(patient, target) == [("p", "x")]
+    await patient.close()
+    await impatient.close()
+
+
+async def until_somebody_waits(connection, count=1):
+    waiting = "SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted"
+    while await connection.fetchval(waiting) < count:
+        await asyncio.sleep(0)
+
+
 async def test_a_merge_that_loses_a_deadlock_starts_anew(dsn, embedder):
     # The other transaction has all the patience in the world, so that it is always the merge that gives up.
     impatient = await asyncpg.create_pool(dsn, min_size=1, max_size=2, server_settings={"deadlock_timeout": "10ms"})
@@ -119,8 +169,7 @@ async def test_a_merge_that_loses_a_deadlock_starts_anew(dsn, embedder):
     async with patient.transaction():
         await store_facts(patient, [NewFact("t", "p", "x", entity_id=target)], embedder)
         merge = asyncio.create_task(entity_merge(impatient, source, target))
-        while not await patient.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
-            await asyncio.sleep(0)
+        await until_somebody_waits(patient)
         await store_facts(patient, [NewFact("s", "q", "y", entity_id=source)], embedder)
     assert (await merge)["facts_repointed"] == 1
     assert await active_facts(impatient, target) == [("p", "x"), ("q", "y")]

@@ -40,6 +40,11 @@ async def test_a_part_does_not_reach_from_one_name_into_the_next(pool):
         assert await entity_resolve(pool, text) == []
 
 
+async def test_having_every_run_of_letters_is_not_having_the_name(pool):
+    await people(pool, "abc", aliases=["bcb", "cbc"])
+    assert await entity_resolve(pool, "abcbc") == []
+
+
 async def test_a_candidate_counts_in_its_best_tier_only(pool):
     await people(pool, "Bob", aliases=["bob", "Bob the Builder"])
     assert matches(await entity_resolve(pool, "bob")) == [("Bob", "exact", 100.0)]
@@ -306,3 +311,10 @@ async def test_entities_written_by_other_programs_are_found_too(pool):
     await pool.execute("INSERT INTO entities (canonical_name, aliases) VALUES (E'Two\nLines', ARRAY['x', NULL, 'Y'])")
     assert [m for _, m, _ in matches(await entity_resolve(pool, "two lines"))] == ["exact"]
     assert [m for _, m, _ in matches(await entity_resolve(pool, "y"))] == ["alias"]
+
+
+async def test_a_restored_dump_computes_the_names_without_a_search_path(pool):
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute("SET LOCAL search_path = ''")
+        await connection.execute("INSERT INTO public.entities (canonical_name, aliases) VALUES ('Zoë', '{Ada}')")
+    assert [m for _, m, _ in matches(await entity_resolve(pool, "zoe"))] == ["exact"]
