@@ -1,16 +1,20 @@
 -- insert_episodes --
--- Insert episodes from parallel arrays; the vectors come as one flat array.
+-- Insert episodes from parallel arrays and their vectors. A turn of a session comes without a
+-- document: it is indexed once its neighbours are known.
 INSERT INTO episodes (
     id, tenant_id, butler, session_id, content, embedding, search_vector,
     importance, created_at, expires_at, metadata
 )
 SELECT
     episode.id,
-    $1,
+    $3,
     episode.butler,
     episode.session_id,
     episode.content,
-    ($3::real[])[(episode.position - 1) * $2::int + 1 : episode.position * $2::int]::vector,
+    CASE
+        WHEN episode.document IS NOT NULL
+        THEN incoming_vectors.embedding
+    END,
     memory_search_vector(episode.document),
     episode.importance,
     episode.created_at,
@@ -21,4 +25,5 @@ FROM unnest(
     $9::float8[], $10::timestamptz[], $11::timestamptz[], $12::text[]
 ) WITH ORDINALITY AS episode (
     id, butler, session_id, content, document, importance, created_at, expires_at, metadata, position
-);
+)
+JOIN incoming_vectors USING (position);

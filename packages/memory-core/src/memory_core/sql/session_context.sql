@@ -93,13 +93,14 @@ WHERE episodes.tenant_id = $1
     AND episodes.id = indexed.episode_id;
 
 -- index_facts_with_source --
--- Index facts with the short episode that each came from: the fact counts thrice, the episode's words weigh C.
+-- Index facts, whose vectors are still their own, with the short episode that each came from: the fact counts thrice,
+-- the episode's words weigh C.
 UPDATE facts
 SET embedding = l2_normalize(
         l2_normalize(facts.embedding) + l2_normalize(facts.embedding) + l2_normalize(facts.embedding)
         + l2_normalize(coalesce(turn.embedding, episode.embedding))
     ),
-    search_vector = facts.search_vector
+    search_vector = memory_search_vector(facts.subject || ' ' || facts.predicate || ' ' || facts.content)
         || setweight(coalesce(turn.search_vector, memory_search_vector(episode.content)), 'C')
 FROM episodes AS episode
 LEFT JOIN session_turns AS turn ON turn.episode_id = episode.id
