@@ -8,7 +8,6 @@ import pytest
 from memory_core import InvalidTransitionError, forget_memory, store_fact, store_facts
 from memory_core.fact_planning import NewFact
 from memory_entities import entity_create, entity_get, entity_merge, entity_update
-from memory_entities.merging import SQL
 
 ROUNDS = 12
 
@@ -27,7 +26,6 @@ async def active_facts(pool, entity_id):
 
 @pytest.mark.scenario("Row-level locking during merge")
 async def test_both_entities_are_locked_for_update_until_the_merge_ends(pool):
-    assert "FOR UPDATE" in SQL["lock_pair"]
     source, target = await new_pair(pool, 0)
     async with pool.acquire() as connection, connection.transaction():
         await entity_merge(connection, source, target)
@@ -161,17 +159,45 @@ async def until_somebody_waits(connection, count=1):
         await asyncio.sleep(0)
 
 
+async def test_a_transaction_that_writes_about_both_entities_in_any_order_is_never_the_victim(dsn, embedder):
+    patient = await asyncpg.create_pool(dsn, min_size=1, max_size=2, server_settings={"deadlock_timeout": "1min"})
+    writer = await asyncpg.connect(dsn, server_settings={"deadlock_timeout": "1ms"})
+    first, last = sorted(await new_pair(patient, 0))
+    async with writer.transaction():
+        await store_facts(writer, [NewFact("b", "p", "x", entity_id=last)], embedder)
+        merge = asyncio.create_task(entity_merge(patient, first, last))
+        await until_somebody_waits(writer)
+        await store_facts(writer, [NewFact("a", "q", "y", entity_id=first)], embedder)
+    assert (await merge)["facts_repointed"] == 1
+    assert await active_facts(patient, last) == [("p", "x"), ("q", "y")]
+    await writer.close()
+    await patient.close()
+
+
+async def test_a_pair_that_is_never_free_is_waited_for(dsn, monkeypatch):
+    monkeypatch.setattr("memory_entities.merging.LOCK_ATTEMPTS", 0)
+    pool = await asyncpg.create_pool(dsn, min_size=1, max_size=2)
+    source, target = await new_pair(pool, 0)
+    async with pool.acquire() as writer, writer.transaction():
+        await writer.fetch("SELECT FROM entities WHERE id = $1 FOR KEY SHARE", source)
+        merge = asyncio.create_task(entity_merge(pool, source, target))
+        await until_somebody_waits(writer)
+    assert (await merge)["target_entity_id"] == target
+    await pool.close()
+
+
 async def test_a_merge_that_loses_a_deadlock_starts_anew(dsn, embedder):
     # The other transaction has all the patience in the world, so that it is always the merge that gives up.
     impatient = await asyncpg.create_pool(dsn, min_size=1, max_size=2, server_settings={"deadlock_timeout": "10ms"})
     patient = await asyncpg.connect(dsn, server_settings={"deadlock_timeout": "1min"})
-    source, target = sorted(await new_pair(impatient, 0))
+    source, target = await new_pair(impatient, 0)
+    facts = [NewFact("s", predicate, "x", entity_id=source) for predicate in ("p", "q")]
+    first, last = sorted(await store_facts(impatient, facts, embedder))
     async with patient.transaction():
-        await store_facts(patient, [NewFact("t", "p", "x", entity_id=target)], embedder)
+        await patient.fetch("SELECT FROM facts WHERE id = $1 FOR UPDATE", last)
         merge = asyncio.create_task(entity_merge(impatient, source, target))
         await until_somebody_waits(patient)
-        await store_facts(patient, [NewFact("s", "q", "y", entity_id=source)], embedder)
-    assert (await merge)["facts_repointed"] == 1
-    assert await active_facts(impatient, target) == [("p", "x"), ("q", "y")]
+        await patient.fetch("SELECT FROM facts WHERE id = $1 FOR UPDATE", first)
+    assert (await merge)["facts_repointed"] == 2
     await patient.close()
     await impatient.close()

@@ -29,6 +29,8 @@ SQL = load_queries("merging", package="memory_entities")
 
 MERGE_LOCK_CLASS = 0x6D7267  # "mrg"
 DEADLOCK_ATTEMPTS = 5
+# A pair that is never free in so many attempts is under constant writing; then only standing in line helps.
+LOCK_ATTEMPTS = 20
 
 Entity = Mapping[str, Any]
 
@@ -53,8 +55,8 @@ async def entity_merge(
     if source == target:
         raise InvalidInputError(f"entity '{source}' cannot be merged into itself; pass two entities")
     moment = parse_moment(now)
-    # A transaction that writes about both entities, or a sweep over facts, may hold rows in another order than a merge
-    # takes them. Where the server then gives up on the merge, nothing of it has happened: it starts anew.
+    # A sweep may hold facts in another order than a merge takes them. Where the server then gives up on the merge,
+    # nothing of it has happened: it starts anew.
     attempts = 1
     while True:
         try:
@@ -91,11 +93,29 @@ async def _lock_pair(connection: Connection, source_id: UUID, target_id: UUID, c
     # Merges queue before they lock a row, and a tombstone is refused before it is locked: a writer that follows
     # it to the survivor holds it, and would wait for us while we wait for it.
     await connection.execute(SQL["lock_merges"], MERGE_LOCK_CLASS, caller.tenant_id)
-    for query in ("read_pair", "lock_pair"):
-        rows = await connection.fetch(SQL[query], caller.tenant_id, [source_id, target_id])
-        found = {row["id"]: row_to_dict(row) for row in rows}
-        pair = (_live(found, source_id, "source"), _live(found, target_id, "target"))
-    return pair
+    asked = (caller.tenant_id, [source_id, target_id])
+    _pair(await connection.fetch(SQL["read_pair"], *asked), source_id, target_id)
+    for _ in range(LOCK_ATTEMPTS):
+        try:
+            async with connection.transaction():
+                return _pair(await connection.fetch(SQL["try_lock_pair"], *asked), source_id, target_id)
+        except asyncpg.LockNotAvailableError:
+            await _wait_for_writers(connection, source_id, caller)
+            await _wait_for_writers(connection, target_id, caller)
+    return _pair(await connection.fetch(SQL["lock_pair"], *asked), source_id, target_id)
+
+
+async def _wait_for_writers(connection: Connection, entity_id: UUID, caller: Caller) -> None:
+    # One row at a time and none kept: a transaction that writes about both entities takes them in its own order.
+    waiting = connection.transaction()
+    await waiting.start()
+    await connection.execute(SQL["lock_pair"], caller.tenant_id, [entity_id])
+    await waiting.rollback()
+
+
+def _pair(rows: Sequence[asyncpg.Record], source_id: UUID, target_id: UUID) -> tuple[Entity, Entity]:
+    found = {row["id"]: row_to_dict(row) for row in rows}
+    return _live(found, source_id, "source"), _live(found, target_id, "target")
 
 
 def _live(found: Mapping[UUID, Entity], entity_id: UUID, role: str) -> Entity:

@@ -9,8 +9,17 @@ FROM entities
 WHERE tenant_id = $1
     AND id = ANY($2::uuid[]);
 
+-- try_lock_pair --
+-- The two entities, kept from other changes and from new facts until the transaction ends; an error if one is busy.
+SELECT id, canonical_name, array_remove(aliases, NULL) AS aliases, metadata
+FROM entities
+WHERE tenant_id = $1
+    AND id = ANY($2::uuid[])
+ORDER BY id
+FOR UPDATE NOWAIT;
+
 -- lock_pair --
--- The two entities, kept from other changes and from new facts until the transaction ends.
+-- The same, waiting for whoever holds one.
 SELECT id, canonical_name, array_remove(aliases, NULL) AS aliases, metadata
 FROM entities
 WHERE tenant_id = $1
