@@ -4,6 +4,7 @@ from memory_core.anti_patterns import invert_to_anti_pattern
 from memory_core.cleanup import run_episode_cleanup
 from memory_core.config import MemoryModuleConfig, RetrievalConfig
 from memory_core.config_sources import load_config
+from memory_core.context_block import memory_context
 from memory_core.decay import run_decay_sweep
 from memory_core.embedding import Embedder
 from memory_core.episodes import NewEpisode, store_episode, store_episodes
@@ -29,10 +30,13 @@ from memory_core.migrating import migrate
 from memory_core.plugins import Plugins
 from memory_core.providers import Provider, hookimpl
 from memory_core.purge import purge_memory, purge_tenant
+from memory_core.recalling import recall
 from memory_core.rules import store_rule
 from memory_core.runtime import Memory
 from memory_core.scheduling import WorkerSchedule
 from memory_core.scoring import compute_composite_score, compute_recency_score, effective_confidence
+from memory_core.searching import hybrid_search, keyword_search, search, semantic_search
+from memory_core.stats import memory_stats
 from memory_core.text import preprocess_search_query, preprocess_text
 from memory_core.tools import Tool, tool
 from memory_core.vocabulary import MemoryType, Permanence, Relation, Validity
@@ -75,19 +79,26 @@ __all__ = [
     "get_links",
     "get_memory",
     "hookimpl",
+    "hybrid_search",
     "import_memories",
     "invert_to_anti_pattern",
+    "keyword_search",
     "load_config",
     "mark_harmful",
     "mark_helpful",
+    "memory_context",
+    "memory_stats",
     "migrate",
     "preprocess_search_query",
     "preprocess_text",
     "purge_memory",
     "purge_tenant",
+    "recall",
     "run_decay_sweep",
     "run_episode_cleanup",
     "run_worker",
+    "search",
+    "semantic_search",
     "store_episode",
     "store_episodes",
     "store_fact",

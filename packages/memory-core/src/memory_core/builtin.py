@@ -33,6 +33,6 @@ def memory_workers() -> Sequence[Provider[Worker]]:
 
 def _core_tools() -> Sequence[Tool]:
     # Imported on use: the tools import the runtime, which imports the plugins.
-    from memory_core import lifecycle_tools, storage_tools
+    from memory_core import lifecycle_tools, retrieval_tools, storage_tools
 
-    return (*storage_tools.TOOLS, *lifecycle_tools.TOOLS)
+    return (*storage_tools.TOOLS, *retrieval_tools.TOOLS, *lifecycle_tools.TOOLS)

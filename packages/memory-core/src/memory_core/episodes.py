@@ -15,15 +15,18 @@ from memory_core.embedding import Embedder, embed_texts
 from memory_core.events import Event, record_events
 from memory_core.generations import require_generation
 from memory_core.queries import load_queries
+from memory_core.session_context import Turn, add_turns, lock_sessions, takes_context
+from memory_core.statistics import refresh_statistics
 from memory_core.text import clean_content, clean_name, preprocess_text
 from memory_core.validation import (
     parse_days,
+    parse_id,
     parse_importance,
     parse_metadata,
     parse_moment,
     parse_optional_id,
 )
-from memory_core.vectors import flatten
+from memory_core.vectors import execute_with_vectors
 
 if TYPE_CHECKING:
     from memory_core.database import Connection, Database
@@ -109,9 +112,13 @@ async def store_episodes(
     if checked:
         async with transaction(pool) as connection:
             await require_generation(connection, embedding_engine, moment)
+            turns = _turns(ids, checked, vectors, moment)
+            await lock_sessions(connection, {turn.session_id for turn in turns}, caller)
             await _insert(connection, ids, checked, vectors, caller, moment)
+            await add_turns(connection, turns, caller)
             events = [Event("episode_created", "episode", id_) for id_ in ids]
             await record_events(connection, events, caller=caller, now=moment)
+            await refresh_statistics(connection, "episodes", len(ids))
     return ids
 
 
@@ -124,18 +131,32 @@ async def _insert(
     now: datetime,
 ) -> None:
     created = [episode.created_at or now for episode in episodes]
-    await connection.execute(
+    await execute_with_vectors(
+        connection,
         SQL["insert_episodes"],
+        vectors,
         caller.tenant_id,
-        len(vectors[0]),
-        flatten(vectors),
         ids,
         [episode.butler for episode in episodes],
         [episode.session_id for episode in episodes],
         [episode.content for episode in episodes],
-        [preprocess_text(episode.content) for episode in episodes],
+        [_document(episode) for episode in episodes],
         [episode.importance for episode in episodes],
         created,
         [at + timedelta(days=episode.ttl_days) for at, episode in zip(created, episodes, strict=True)],
         [json.dumps(episode.metadata) for episode in episodes],
     )
+
+
+def _document(episode: NewEpisode) -> str | None:
+    return None if takes_context(episode.content, episode.session_id) else preprocess_text(episode.content)
+
+
+def _turns(
+    ids: Sequence[UUID], episodes: Sequence[NewEpisode], vectors: Sequence[Sequence[float]], now: datetime
+) -> list[Turn]:
+    return [
+        Turn(id_, parse_id(episode.session_id), episode.created_at or now, episode.content, vector)
+        for id_, episode, vector in zip(ids, episodes, vectors, strict=True)
+        if episode.session_id is not None
+    ]

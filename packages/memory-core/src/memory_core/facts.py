@@ -20,9 +20,11 @@ from memory_core.generations import require_generation
 from memory_core.links import insert_links
 from memory_core.queries import load_queries
 from memory_core.rows import row_to_dict
+from memory_core.session_context import index_facts_with_source
+from memory_core.statistics import refresh_statistics
 from memory_core.text import preprocess_text
 from memory_core.validation import parse_id, parse_moment
-from memory_core.vectors import flatten
+from memory_core.vectors import execute_with_vectors
 from memory_core.vocabulary import MemoryType, Permanence, Relation
 
 if TYPE_CHECKING:
@@ -107,6 +109,7 @@ async def store_facts(
         await _lock_keys(connection, resolved, caller)
         plan = plan_fact_writes(await _active_facts(connection, resolved, caller), resolved, uuid4)
         await _write(connection, plan, vectors, caller, moment)
+        await refresh_statistics(connection, "facts", len(plan.inserts))
     return plan.ids
 
 
@@ -217,13 +220,12 @@ async def _insert(
     now: datetime,
 ) -> None:
     facts = [row.fact for row in rows]
-    embeddings = [vectors[fact.document] for fact in facts]
-    await connection.execute(
+    await execute_with_vectors(
+        connection,
         SQL["insert_facts"],
+        [vectors[fact.document] for fact in facts],
         caller.tenant_id,
         now,
-        len(embeddings[0]),
-        flatten(embeddings),
         [row.id for row in rows],
         [fact.subject for fact in facts],
         [fact.predicate for fact in facts],
@@ -242,6 +244,8 @@ async def _insert(
         [json.dumps(fact.tags) for fact in facts],
         [json.dumps(fact.metadata) for fact in facts],
     )
+    sourced = [row.id for row in rows if row.fact.source_episode_id is not None]
+    await index_facts_with_source(connection, sourced, caller)
 
 
 def _events(plan: FactPlan) -> list[Event]:
