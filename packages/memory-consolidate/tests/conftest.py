@@ -17,7 +17,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 _EPISODE = re.compile(r'<episode id="([0-9a-f-]{36})"[^>]*>\n<episode_content>\n(.*?)\n</episode_content>', re.DOTALL)
 
 
-def episodes_in(prompt: str) -> list[tuple[str, str]]:
+def read_episodes(prompt: str) -> list[tuple[str, str]]:
     """The ids and texts of a prompt's episodes, as a model reads them."""
     return _EPISODE.findall(prompt)
 
@@ -32,7 +32,7 @@ def scripted_answer(prompt: str) -> dict[str, Any]:
     """Turn episodes like `FACT user | city | Paris` into actions; what has no such form is small talk."""
     ids = {(fact["subject"], fact["predicate"]): fact["id"] for fact in known_in(prompt, "facts")}
     answer: dict[str, Any] = {"new_facts": [], "updated_facts": [], "new_rules": [], "confirmations": []}
-    for episode_id, text in episodes_in(prompt):
+    for episode_id, text in read_episodes(prompt):
         verb, _, rest = text.partition(" ")
         parts = [part.strip() for part in rest.split("|")]
         evidence = {"evidence_episode_ids": [episode_id]}
@@ -103,3 +103,8 @@ def rows(pool: Any) -> Callable[..., Any]:
         return [tuple(row) for row in await pool.fetch(query, *arguments)]
 
     return fetch
+
+
+@pytest.fixture
+def episodes_in() -> Callable[[str], list[tuple[str, str]]]:
+    return read_episodes

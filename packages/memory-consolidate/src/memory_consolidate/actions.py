@@ -25,7 +25,7 @@ MAX_TAGS = 20
 
 def _canonical_id(value: Any) -> str:
     try:
-        return str(UUID(value.strip()))
+        return str(value if isinstance(value, UUID) else UUID(value.strip()))
     except (AttributeError, ValueError):
         raise InvalidInputError(f"{str(value)[:60]!r} is not a UUID string") from None
 
@@ -160,12 +160,15 @@ class ConsolidationResult:
 
     @property
     def actions(self) -> list[Action]:
-        """Everything to do, in the order in which it is done."""
+        """Everything to do, in the order in which it is done.
+
+        Confirmations come first: an older episode may bear out what a younger one of the same batch replaces.
+        """
         confirmed = [
             Confirmation(target_id=id_, evidence_episode_ids=self.confirmation_evidence.get(id_, ()))
             for id_ in self.confirmations
         ]
-        return [*self.new_facts, *self.updated_facts, *self.new_rules, *confirmed]
+        return [*confirmed, *self.new_facts, *self.updated_facts, *self.new_rules]
 
     @property
     def answered(self) -> bool:
