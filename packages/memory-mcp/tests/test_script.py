@@ -1,9 +1,13 @@
 """The installed `memory` script, as a process of its own."""
 
+import signal
 import subprocess
 import sys
+import tempfile
 from importlib.metadata import version
 from pathlib import Path
+
+from memory_core.embedded import EmbeddedServer
 
 SCRIPT = Path(sys.executable).with_name("memory")
 
@@ -23,3 +27,17 @@ def test_a_failure_is_one_line_on_stderr_and_an_exit_code(tmp_path):
     assert completed.stdout == ""
     assert completed.stderr.startswith("Error: no usable PostgreSQL at postgresql://jeeves:***@127.0.0.1:1/memory")
     assert completed.stderr.count("\n") == 1
+
+
+def test_being_terminated_stops_the_embedded_server_too(tmp_path):
+    # Not pytest's own directory: for root the server runs as another user, who may not enter that.
+    with tempfile.TemporaryDirectory(prefix="memory-terminated-") as data_dir:
+        command = [SCRIPT, "--data-dir", data_dir, "demo"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, "cwd": tmp_path}
+        with subprocess.Popen(command, **quiet) as tour:
+            assert tour.stderr is not None
+            assert tour.stderr.readline() == f"memory is in the embedded server in {data_dir}\n"
+            tour.terminate()
+            tour.wait(timeout=60)
+        assert tour.returncode == 128 + signal.SIGTERM
+        assert not EmbeddedServer(Path(data_dir)).status().running

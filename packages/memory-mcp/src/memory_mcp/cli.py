@@ -1,11 +1,14 @@
 """The `memory` command: its global options and its list of commands."""
 
+import signal
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
 from memory_mcp import __version__
 from memory_mcp.commands.call import call
+from memory_mcp.commands.demo import demo
 from memory_mcp.commands.migrate import migrate
 from memory_mcp.commands.plugins import plugins
 from memory_mcp.failures import FailingInOneLine
@@ -45,13 +48,19 @@ def memory(
     context.obj = Invocation(config_file, dsn, data_dir, schema, tenant)
 
 
-for command in (call, migrate, plugins):
+for command in (call, demo, migrate, plugins):
     memory.add_command(command)
 
 
 def main() -> None:
     """Run the command line; the entry point of the `memory` script."""
+    # Unhandled, it would end the process at once, and leave an embedded server running that nobody uses.
+    signal.signal(signal.SIGTERM, _leave_in_order)
     memory(prog_name="memory")
+
+
+def _leave_in_order(signal_number: int, _frame: object) -> NoReturn:
+    raise SystemExit(128 + signal_number)
 
 
 if __name__ == "__main__":

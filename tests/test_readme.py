@@ -1,0 +1,63 @@
+"""The README's example runs and prints what it says; links on all pages lead somewhere."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.markdown_blocks import ROOT, blocks
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.fixture
+def data_dir():
+    # Not pytest's own directory: for root the server runs as another user, who may not enter that.
+    directory = tempfile.mkdtemp(prefix="memory-readme-")
+    yield directory
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def test_the_example_prints_what_its_comment_says(tmp_path, data_dir):
+    [example] = blocks(ROOT / "README.md", "python")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")}
+    completed = subprocess.run(
+        [sys.executable, "-c", example.code],
+        env={**clean, "MEMORY_DATA_DIR": data_dir},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert completed.returncode == 0, completed.stderr
+    [promised] = re.findall(r"print\(.*\)  # (.*)", example.code)
+    assert completed.stdout == f"{promised}\n"
+
+
+def test_the_example_is_short():
+    [example] = blocks(ROOT / "README.md", "python")
+    assert len([line for line in example.code.splitlines() if line.strip()]) <= 10
+
+
+def test_the_readme_names_the_two_commands():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "pip install uv && uv run memory demo" in text
+    assert "pip install uv && uv run nox" in text
+
+
+def test_every_package_is_in_the_readmes_table():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for package in sorted((ROOT / "packages").glob("memory-*/pyproject.toml")):
+        assert f"[{package.parent.name}](packages/{package.parent.name})" in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_to_files_lead_to_files(page: Path):
+    targets = re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
