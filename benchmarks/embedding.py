@@ -145,7 +145,7 @@ def measure_cold_starts(backends: list[Backend], rounds: int) -> None:
 
 
 def measure_speed(backends: list[Backend], rounds: int) -> None:
-    batch, singles = mixed_texts(1000), short_texts(30)
+    batch, singles, crowd = mixed_texts(1000), short_texts(30), short_texts(1000)
     for backend in backends:
         backend.start()
         backend.ask("batch", texts=batch[:100])
@@ -155,6 +155,8 @@ def measure_speed(backends: list[Backend], rounds: int) -> None:
             backend.note_times("batch", *backend.ask("batch", texts=batch))
             if backend.name != REFERENCE:
                 backend.note("gemm", backend.ask("gemm"))
+                backend.note_times("crowd", *backend.ask("crowd", texts=crowd))
+                backend.note_times("one_call", *backend.ask("batch", texts=crowd))
     for backend in backends:
         backend.note("peak", backend.ask("peak"))
 
@@ -201,6 +203,14 @@ def print_gemm_share(backends: list[Backend]) -> None:
         print(f"- {backend.name}: {reached / 1e9:.0f} GFLOP per second of processor time, {reached / peak:.0%} of it")
 
 
+def print_coalescing(backends: list[Backend]) -> None:
+    print("\n1,000 short texts, processor time: one by one, from 32 callers at once, in one call")
+    for backend in backends[1:]:
+        alone = 1000 * statistics.median(backend.measured["single_cpu"])
+        crowd, one_call = (statistics.median(backend.measured[f"{what}_cpu"]) for what in ("crowd", "one_call"))
+        print(f"- {backend.name}: {alone:.2f} s, {crowd:.2f} s, {one_call:.2f} s")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--reference-python", required=True, help="an interpreter with sentence-transformers")
@@ -216,6 +226,7 @@ def main() -> None:
     print(f"{arguments.threads} thread(s) for every backend, {arguments.rounds} interleaved rounds, medians\n")
     print_table(backends)
     print_gemm_share(backends)
+    print_coalescing(backends)
     for backend in backends:
         backend.stop()
 

@@ -8,7 +8,10 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+
+CALLERS = 32
 
 Embed = Callable[[list[str]], Any]
 
@@ -78,8 +81,10 @@ def main(backend: str, model_directory: str, threads: str) -> None:
     embed = open_backend(backend, model_directory, int(threads))
     embed(["first vector"])
     print(json.dumps({"peak_bytes": peak_bytes(), "cpu_seconds": time.process_time()}), flush=True)
+    crowd = ThreadPoolExecutor(CALLERS)
     actions: dict[str, Callable[[list[str]], Any]] = {
         "each": lambda texts: [timed(lambda text=text: embed([text])) for text in texts],  # type: ignore[misc]
+        "crowd": lambda texts: timed(lambda: list(crowd.map(lambda text: embed([text]), texts))),
         "batch": lambda texts: timed(lambda: embed(texts)),
         "tokens": lambda texts: token_counts(model_directory, texts),
         "peak": lambda _: peak_bytes(),

@@ -65,8 +65,8 @@ def test_every_text_has_the_same_vector_alone_and_among_others(
     request: pytest.FixtureRequest, texts: list[str], precision: str, tolerance: float
 ) -> None:
     # fp32: a matrix product of one row adds in another order than one of many, which moves the last bits only.
-    # int8: such a last bit can move an activation to the neighbouring eight-bit step; per-tensor quantisation, the
-    # mistake this guards against, moves cosines by 0.04.
+    # int8: such a last bit can move an activation to the neighbouring eight-bit step; one scale for the
+    # whole batch, the mistake this guards against, moves thousands of them by many steps.
     embedder = request.getfixturevalue(f"{precision}_embedder")
     sample = texts[::2]
     among_others = np.array(embedder.embed_batch(sample))

@@ -10,7 +10,7 @@ below -0.17, spends its range on the positive side.
 import numpy as np
 
 from memory_embed.graph_builder import Array, GraphBuilder
-from memory_embed.minilm_graph import LinearLayer
+from memory_embed.minilm_graph import RUNTIME_DOMAIN, LinearLayer
 
 _LARGEST = 127
 _MIDDLE = 128
@@ -18,7 +18,6 @@ _MIDDLE = 128
 _FINE_STEPS = 254.0
 _GELU_MINIMUM, _GELU_ZERO = 0.17, 16
 _DAMPING = 0.7
-_RUNTIME = "com.microsoft"
 
 
 class Int8Linear:
@@ -67,7 +66,7 @@ class _Multiplication:
         graph = self._graph
         step, offset = graph.number(row_step), graph.constant(np.array(zero, np.uint8))
         inputs = [rows, self._weight, step, self._scales, offset, *self._middle]
-        return graph.op("MatMulIntegerToFloat", *inputs, domain=_RUNTIME)
+        return graph.op("MatMulIntegerToFloat", *inputs, domain=RUNTIME_DOMAIN)
 
 
 def _damping(weight: Array, gain: Array, shift: Array) -> Array:

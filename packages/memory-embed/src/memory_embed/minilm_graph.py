@@ -1,8 +1,8 @@
 """The computation of all-MiniLM-L6-v2, from tokens to unit vectors, written for onnxruntime's CPU kernels.
 
 Measured choices: hidden states stay two-dimensional (tokens x 384) so that every linear layer is one `Gemm` on the
-stored, untransposed weights; query, key and value are one layer; `Add` + `LayerNormalization` runs nine times faster
-than onnxruntime's fused `SkipLayerNormalization`, and plain attention operators beat the fused ones at this width.
+stored, untransposed weights; query, key and value are one layer; `Add` + `LayerNormalization` runs seven times
+faster than onnxruntime's fused `SkipLayerNormalization`, and its fused attention is no faster than plain operators.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,6 +16,7 @@ from memory_embed.weights import DIMENSIONS
 
 LAYERS, HEADS, HEAD_WIDTH = 6, 12, 32
 LAYER_NORM_EPSILON = 1e-12
+RUNTIME_DOMAIN = "com.microsoft"
 # Large enough that exp() of a masked score is exactly zero: a text's vector cannot see the padding beside it.
 MASKED_SCORE = 10_000.0
 
@@ -95,7 +96,7 @@ def _attend(
     graph: GraphBuilder, tensors: Tensors, linear: Linear, prefix: str, x: str, shape: str, penalty: str
 ) -> str:
     query, key, value = _heads(graph, linear(graph, x, _query_key_value(tensors, prefix)), shape)
-    scores = graph.op("MatMul", query, graph.op("Transpose", key, perm=[0, 1, 3, 2]))
+    scores = graph.op("FusedMatMul", query, key, domain=RUNTIME_DOMAIN, transB=1)
     shares = graph.op("Softmax", graph.op("Add", scores, penalty), axis=-1)
     mixed = graph.op("Transpose", graph.op("MatMul", shares, value), perm=[0, 2, 1, 3])
     mixed = graph.op("Reshape", mixed, graph.integers(-1, DIMENSIONS))

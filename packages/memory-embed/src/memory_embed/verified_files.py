@@ -1,7 +1,7 @@
 """Remembers which files were already hashed, so that a start does not read 90 MB again.
 
-Hashing takes 0.17 s where the processor has SHA instructions and a second where it has not; the rest of a start takes
-0.2 s. A file counts as unchanged while its path, size and modification time are.
+Hashing takes 0.17 s where the processor has SHA instructions and longer where it has not; loading takes 0.1 s. A
+file counts as unchanged while its path, size and modification time are.
 """
 
 import json
