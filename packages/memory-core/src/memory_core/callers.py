@@ -31,7 +31,7 @@ class Caller:
         context = request_context or {}
         if not isinstance(context, Mapping):
             raise InvalidInputError(f"request_context {str(context)[:60]!r} is not an object; pass key-value pairs")
-        tenant = clean_name(tenant_id, "tenant_id")
+        tenant = parse_tenant(tenant_id)
         claimed = context.get("tenant_id")
         if claimed is not None and claimed != tenant:
             raise TenantMismatchError(
@@ -39,6 +39,20 @@ class Caller:
                 "leave the tenant out, or authenticate as that tenant"
             )
         return cls(tenant, _optional_text(context, "request_id"), _optional_text(context, "actor"))
+
+
+def parse_tenant(tenant_id: str) -> str:
+    """Return a tenant's id, which is taken as it is: two that differ only in white space must not become one.
+
+    Raises:
+        InvalidInputError: it is not one short line of text.
+    """
+    tenant = clean_name(tenant_id, "tenant_id")
+    if tenant != tenant_id:
+        raise InvalidInputError(
+            f"tenant_id {tenant_id!r} has white space or NUL bytes that would not be kept; use {tenant!r}"
+        )
+    return tenant
 
 
 def _optional_text(context: Mapping[str, Any], key: str) -> str | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memory_core.callers import DEFAULT_TENANT
+from memory_core.callers import DEFAULT_TENANT, parse_tenant
 from memory_core.config import MemoryModuleConfig
 from memory_core.config_sources import load_config
 from memory_core.embedding import Embedder
@@ -18,7 +18,6 @@ from memory_core.migrating import migrate
 from memory_core.plugin_selection import collect_tools, load_plugins, migration_chains, require_named_plugins
 from memory_core.plugins import Plugins
 from memory_core.server_choice import reach_server
-from memory_core.text import clean_name
 from memory_core.tools import Tool
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Memory:
             PluginError: a plugin that the configuration names is missing, or two have one name.
         """
         settings = config or load_config()
-        tenant = clean_name(settings.tenant_id if tenant_id is None else tenant_id, "tenant_id")
+        tenant = parse_tenant(settings.tenant_id if tenant_id is None else tenant_id)
         loaded = plugins or load_plugins(settings)
         require_named_plugins(loaded, settings)
         tools = collect_tools(loaded, settings)
@@ -73,7 +72,7 @@ class Memory:
 
     def for_tenant(self, tenant_id: str) -> Memory:
         """Return the same runtime as another tenant sees it."""
-        return replace(self, tenant_id=clean_name(tenant_id, "tenant_id"))
+        return replace(self, tenant_id=parse_tenant(tenant_id))
 
     def require_tenant(self, tenant_id: str | None) -> str:
         """Return the runtime's tenant, which an argument may repeat but not change.

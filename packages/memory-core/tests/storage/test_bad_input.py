@@ -74,6 +74,7 @@ async def test_importance_outside_its_range_is_refused(pool, embedder, unchanged
         ({"entity_id": "42"}, "entity_id '42' is not a UUID"),
         ({"source_episode_id": "abc"}, "source_episode_id 'abc' is not a UUID"),
         ({"tenant_id": ""}, "tenant_id '' is empty"),
+        ({"tenant_id": "acme "}, "tenant_id 'acme ' has white space or NUL bytes that would not be kept; use 'acme'"),
         ({"request_context": "abc"}, "request_context 'abc' is not an object"),
     ],
 )
