@@ -81,12 +81,21 @@ class RuleStats(TypedDict):
     forgotten: int
 
 
+class WorkerStats(TypedDict):
+    """The last run of a worker."""
+
+    status: str
+    started_at: str
+    finished_at: str | None
+
+
 class Stats(TypedDict):
     """The answer to a stats call."""
 
     episodes: EpisodeStats
     facts: FactStats
     rules: RuleStats
+    workers: dict[str, WorkerStats]
 
 
 @tool(title="Search memories", read_only=True)
@@ -179,7 +188,9 @@ async def memory_stats(
     scope: Annotated[str | None, Field(description="Count only global facts and rules and those of one scope.")] = None,
     request_context: RequestContext = None,
 ) -> Stats:
-    """See how many memories there are in each state, and how many hours the oldest unconsolidated episode waits."""
+    """See how many memories there are in each state, how many hours the oldest unconsolidated episode waits,
+    and when each worker last ran.
+    """
     counted: Any = await stats.memory_stats(
         memory.pool, scope=scope, tenant_id=memory.tenant_id, request_context=request_context
     )

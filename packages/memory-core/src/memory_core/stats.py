@@ -11,6 +11,7 @@ from memory_core.database import transaction
 from memory_core.queries import load_queries
 from memory_core.text import clean_name
 from memory_core.validation import parse_moment
+from memory_core.worker_runs import WorkerRun, worker_runs
 
 if TYPE_CHECKING:
     from memory_core.database import Database
@@ -26,7 +27,9 @@ async def memory_stats(
     request_context: Mapping[str, Any] | None = None,
     now: datetime | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Return how many memories are in each state and how old the backlog is; the scope bounds facts and rules.
+    """Return how many memories are in each state, how old the backlog is, and when each worker last ran.
+
+    The scope bounds facts and rules.
 
     Raises:
         InvalidInputError: the scope is empty.
@@ -35,6 +38,7 @@ async def memory_stats(
     bound = None if scope is None else clean_name(scope, "scope")
     async with transaction(pool) as connection:
         row = await connection.fetchrow(SQL["memory_stats"], caller.tenant_id, bound, parse_moment(now))
+        runs = await worker_runs(connection)
     assert row is not None  # counts of nothing are a row of zeros
     counts = dict(row)
     return {
@@ -49,8 +53,14 @@ async def memory_stats(
         },
         "facts": _part(counts, "facts_"),
         "rules": _part(counts, "rules_"),
+        "workers": {run.worker: _last_run(run) for run in runs},
     }
 
 
 def _part(counts: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): count for name, count in counts.items() if name.startswith(prefix)}
+
+
+def _last_run(run: WorkerRun) -> dict[str, Any]:
+    # Without counts and error: a run covers all tenants, and these are for one.
+    return {"status": run.status, "started_at": run.started_at, "finished_at": run.finished_at}

@@ -9,6 +9,7 @@ import pytest
 from memory_core import (
     InvalidInputError,
     WorkerBusyError,
+    memory_stats,
     run_worker,
     store_episode,
     store_fact,
@@ -146,3 +147,16 @@ async def test_the_cleanup_worker_follows_the_configured_limits(memory, pool, em
     object.__setattr__(memory, "config", config)
     await store_episode(pool, "long ago", "jeeves", embedder, now=LONG_AGO)
     assert (await run_worker(memory, "episode_cleanup")).counts["remaining"] == 1
+
+
+async def test_a_tenants_stats_tell_when_each_worker_last_ran_and_nothing_of_other_tenants(with_workers, pool):
+    memory = with_workers(CountingWorker("one"), CountingWorker("two"))
+    for name in ("one", "two", "one"):
+        last = await run_worker(memory, name)
+    stats = await memory_stats(pool, tenant_id="anybody")
+    assert set(stats["workers"]) == {"one", "two"}
+    assert stats["workers"]["one"] == {
+        "status": "succeeded",
+        "started_at": last.started_at,
+        "finished_at": last.finished_at,
+    }

@@ -63,7 +63,8 @@ class Stage:
     def counts(self, stats: Mapping[str, Mapping[str, Any]]) -> None:
         """Show how many memories are in each state, leaving out states without any."""
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-        for kind, states in stats.items():
+        for kind in ("episodes", "facts", "rules"):
+            states = stats[kind]
             filled = [f"{count} {state}" for state, count in states.items() if isinstance(count, int) and count]
             table.add_row(f"[{KIND_STYLES[kind.removesuffix('s')]}]{kind}[/]", ", ".join(filled) or "none")
         self._console.print(Padding(table, RESULT, expand=False))
