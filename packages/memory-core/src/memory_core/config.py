@@ -158,6 +158,42 @@ class ToolsConfig(Section):
     exclude: list[str] = Field(default=[], description="Single tools to leave out.")
 
 
+class ServeConfig(Section):
+    """How the servers answer: `memory-mcp` on stdio and `memory serve` over HTTP."""
+
+    host: str = Field(default="127.0.0.1", min_length=1, description="The address that `memory serve` listens on.")
+    port: int = Field(default=8765, ge=0, le=65535, description="Its port; 0 takes any that is free.")
+    require_token: bool = Field(
+        default=False, description="Whether a token is needed on a loopback address too; elsewhere it always is."
+    )
+    token_file: str | None = Field(
+        default=None, description="Where the hashes of tokens are kept; by default beside the embedded server's data."
+    )
+    allowed_hosts: list[str] = Field(
+        default=[], description="Host headers that are answered, such as 'memory.example.org:*', besides its own."
+    )
+    allowed_origins: list[str] = Field(
+        default=[], description="Origin headers of web pages that are answered, such as 'https://example.org'."
+    )
+    max_body_bytes: int = Field(default=4_194_304, ge=1024, description="Bytes of a request at most.")
+    # Clients take 1 MiB in one event by default, and an answer travels twice: as text and as structure.
+    max_result_bytes: int = Field(default=400_000, ge=1024, description="Bytes of an answer at most.")
+    start_wait_seconds: float = Field(
+        default=30, gt=0, description="How long a call waits for the database while it starts."
+    )
+    call_timeout_seconds: float = Field(
+        default=120, gt=0, description="How long a call may take; consolidation has a limit of its own."
+    )
+    workers: bool = Field(default=True, description="Whether the servers run the workers on their schedule.")
+
+
+class SpoolConfig(Section):
+    """Where episodes wait while the database is away."""
+
+    directory: str | None = Field(default=None, description="Their place; by default beside the embedded server.")
+    max_bytes: int = Field(default=67_108_864, ge=0, description="Bytes that may wait; 0 turns the spool off.")
+
+
 class MemoryModuleConfig(Section):
     """Everything that can be set; each field has a default that suits one agent on a laptop."""
 
@@ -192,4 +228,6 @@ class MemoryModuleConfig(Section):
     schedule: ScheduleConfig = ScheduleConfig()
     consolidation: ConsolidationConfig = ConsolidationConfig()
     tools: ToolsConfig = ToolsConfig()
+    serve: ServeConfig = ServeConfig()
+    spool: SpoolConfig = SpoolConfig()
     plugins: dict[str, dict[str, Any]] = Field(default={}, description="Options of plugins, by provider name.")

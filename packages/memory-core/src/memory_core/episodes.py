@@ -46,6 +46,8 @@ class NewEpisode:
     ttl_days: float = DEFAULT_TTL_DAYS
     metadata: Mapping[str, Any] | None = None
     created_at: datetime | None = None
+    episode_id: UUID | str | None = None
+    """The caller's own id: storing it a second time changes nothing, so a store of unknown outcome can be repeated."""
 
     def checked(self) -> NewEpisode:
         """Return the same episode with every value in its stored form.
@@ -61,6 +63,7 @@ class NewEpisode:
             ttl_days=parse_days(self.ttl_days, "ttl_days"),
             metadata=parse_metadata(self.metadata),
             created_at=None if self.created_at is None else parse_moment(self.created_at),
+            episode_id=parse_optional_id(self.episode_id, "episode_id"),
         )
 
 
@@ -74,16 +77,17 @@ async def store_episode(
     importance: float = 5.0,
     ttl_days: float = DEFAULT_TTL_DAYS,
     metadata: Mapping[str, Any] | None = None,
+    episode_id: UUID | str | None = None,
     tenant_id: str = DEFAULT_TENANT,
     request_context: Mapping[str, Any] | None = None,
     now: datetime | None = None,
 ) -> UUID:
-    """Store what happened and return its id.
+    """Store what happened and return its id; an `episode_id` of the caller's own is stored only once.
 
     Raises:
         InvalidInputError: a value breaks its rule; nothing was stored.
     """
-    episode = NewEpisode(content, butler, session_id, importance, ttl_days, metadata)
+    episode = NewEpisode(content, butler, session_id, importance, ttl_days, metadata, episode_id=episode_id)
     stored = await store_episodes(
         pool, [episode], embedding_engine, tenant_id=tenant_id, request_context=request_context, now=now
     )
@@ -108,18 +112,51 @@ async def store_episodes(
     moment = parse_moment(now)
     checked = [episode.checked() for episode in episodes]
     vectors = await embed_texts(embedding_engine, [episode.content for episode in checked])
-    ids = [uuid4() for _ in checked]
+    ids = [uuid4() if episode.episode_id is None else parse_id(episode.episode_id) for episode in checked]
     if checked:
         async with transaction(pool) as connection:
             await require_generation(connection, embedding_engine, moment)
-            turns = _turns(ids, checked, vectors, moment)
-            await lock_sessions(connection, {turn.session_id for turn in turns}, caller)
-            await _insert(connection, ids, checked, vectors, caller, moment)
-            await add_turns(connection, turns, caller)
-            events = [Event("episode_created", "episode", id_) for id_ in ids]
-            await record_events(connection, events, caller=caller, now=moment)
-            await refresh_statistics(connection, "episodes", len(ids))
+            known = await _stored_before(connection, checked, caller)
+            incoming = {id_: place for place, id_ in enumerate(ids) if id_ not in known}
+            await _store_new(
+                connection,
+                list(incoming),
+                [checked[place] for place in incoming.values()],
+                [vectors[place] for place in incoming.values()],
+                caller,
+                moment,
+            )
     return ids
+
+
+async def _store_new(
+    connection: Connection,
+    ids: Sequence[UUID],
+    episodes: Sequence[NewEpisode],
+    vectors: Sequence[Sequence[float]],
+    caller: Caller,
+    now: datetime,
+) -> None:
+    if not ids:
+        return
+    turns = _turns(ids, episodes, vectors, now)
+    await lock_sessions(connection, {turn.session_id for turn in turns}, caller)
+    await _insert(connection, ids, episodes, vectors, caller, now)
+    await add_turns(connection, turns, caller)
+    events = [Event("episode_created", "episode", id_) for id_ in ids]
+    await record_events(connection, events, caller=caller, now=now)
+    await refresh_statistics(connection, "episodes", len(ids))
+
+
+async def _stored_before(connection: Connection, episodes: Sequence[NewEpisode], caller: Caller) -> set[UUID]:
+    """Return which of the ids that callers chose were stored before, even if the episode is gone since."""
+    chosen = [parse_id(episode.episode_id) for episode in episodes if episode.episode_id is not None]
+    if not chosen:
+        return set()
+    # Whoever stores one of them at this moment is waited for: their outcome decides.
+    await connection.execute(SQL["lock_chosen_ids"], [str(id_) for id_ in chosen])
+    rows = await connection.fetch(SQL["created_before"], caller.tenant_id, chosen)
+    return {row["entity_id"] for row in rows}
 
 
 async def _insert(

@@ -46,6 +46,16 @@ class Tool:
         return dict(visible)
 
     @cached_property
+    def signature(self) -> inspect.Signature:
+        """The function's signature as a caller sees it, with types that a host can make its own schema from."""
+        hints = self._hints
+        visible = [
+            parameter.replace(annotation=_lenient(hints[name]), kind=inspect.Parameter.KEYWORD_ONLY)
+            for name, parameter in self.parameters.items()
+        ]
+        return inspect.Signature(visible, return_annotation=hints["return"])
+
+    @cached_property
     def arguments_model(self) -> type[BaseModel]:
         """The model that checks a caller's arguments."""
         hints = self._hints

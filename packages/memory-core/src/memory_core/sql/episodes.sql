@@ -27,3 +27,20 @@ FROM unnest(
     id, butler, session_id, content, document, importance, created_at, expires_at, metadata, position
 )
 JOIN incoming_vectors USING (position);
+
+-- lock_chosen_ids --
+-- Let one transaction at a time store an id that a caller chose; in one order, so that two cannot wait for each other.
+SELECT pg_advisory_xact_lock(hashtextextended('butler-memory episode ' || chosen.id, 0))
+FROM (
+    SELECT DISTINCT unnest($1::text[]) AS id
+    ORDER BY id
+) AS chosen;
+
+-- created_before --
+-- Which of these episodes were ever stored: the audit remembers those that are deleted, too.
+SELECT entity_id
+FROM memory_events
+WHERE tenant_id = $1
+    AND entity_type = 'episode'
+    AND event_type = 'episode_created'
+    AND entity_id = ANY($2::uuid[]);
