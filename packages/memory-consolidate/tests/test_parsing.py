@@ -4,7 +4,7 @@ import json
 from uuid import uuid4
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_consolidate import ConsolidationResult, parse_consolidation_output
 from memory_consolidate.parsing import KEYS, MAX_ACTIONS, NO_JSON
@@ -210,11 +210,13 @@ ENTRY = st.dictionaries(
 ANSWER = st.dictionaries(st.sampled_from(KEYS), st.lists(ENTRY | JSON, max_size=5) | JSON)
 
 
+@settings(deadline=None)
 @given(st.text() | st.binary().map(lambda data: data.decode("latin-1")))
 def test_no_text_raises(text):
     assert isinstance(parse_consolidation_output(text), ConsolidationResult)
 
 
+@settings(deadline=None)
 @given(ANSWER, st.text(max_size=30), st.text(max_size=30), st.integers(0, 400))
 def test_no_json_raises_whole_or_cut(value, before, after, cut):
     text = before + fenced(json.dumps(value)) + after

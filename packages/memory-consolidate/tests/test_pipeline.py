@@ -4,11 +4,13 @@ import asyncio
 import json
 from datetime import timedelta
 
+import asyncpg
 import pytest
 from memory_consolidate import requeue, run_consolidation
 from memory_consolidate.claims import choose_batch
 from memory_core import InvalidInputError, forget_memory, store_fact, store_rule
 from memory_core.config import ConsolidationConfig
+from memory_core.database import open_pool
 from memory_core.spawning import SpawnerResult
 
 STATES = "SELECT content, consolidation_status, consolidation_attempts FROM episodes ORDER BY created_at, id"
@@ -276,6 +278,26 @@ async def test_usage_is_recorded_in_the_event(pool, embedder, model, tell, rows,
         "output_tokens": 10,
         "duration_ms": 5,
     }
+
+
+async def test_it_works_through_a_transaction_pooler(dsn, embedder, model, tell, rows, now):
+    await tell("FACT a | b | c", "RULE Be brief.")
+    # No prepared statement and no session state outlives a transaction.
+    async with await open_pool(dsn, pooler=True) as pooled:
+        report = await run_consolidation(pooled, embedder, model, now=now)
+    assert report.counts()["facts_created"] == 1
+    assert await rows("SELECT count(*) FROM rules") == [(1,)]
+
+
+async def test_a_pool_with_json_codecs_gives_the_same(dsn, embedder, model, tell, rows, now):
+    async def decode(connection):
+        await connection.set_type_codec("jsonb", encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
+
+    await tell("FACT user | city | Paris", "CONFIRM user | city")
+    async with asyncpg.create_pool(dsn, min_size=1, init=decode) as decoding:
+        settings = ConsolidationConfig(batch_size=1)
+        report = await run_consolidation(decoding, embedder, model, settings=settings, now=now)
+    assert (report.counts()["facts_created"], report.counts()["confirmations"], report.errors) == (1, 1, [])
 
 
 async def test_progress_is_told(pool, embedder, model, tell, now):

@@ -43,6 +43,16 @@ def test_the_entry_point_offers_one_tool_five_spawners_and_one_worker():
     }
 
 
+@pytest.mark.scenario("Consolidation and cleanup tools registered")
+def test_both_tools_of_upkeep_are_available_by_default():
+    config = parse_config({"tools": {"sets": ["core", "consolidation"]}})
+    tools = collect_tools(Plugins.from_entry_points(), config)
+    assert set(tools) >= {"memory_run_consolidation", "memory_run_episode_cleanup"}
+    assert tools["memory_run_episode_cleanup"].parameters["max_entries"].default == 10_000
+    assert set(tools["memory_run_consolidation"].input_schema["properties"]) == {"butler", "dry_run", "request_context"}
+    assert "required" not in tools["memory_run_consolidation"].input_schema
+
+
 async def test_the_tool_consolidates_with_the_configured_spawner(runtime, pool, embedder, model):
     memory = runtime(consolidation={"spawner": "scripted"})
     await store_episode(pool, "FACT user | city | Paris", "home", embedder)
@@ -56,7 +66,6 @@ async def test_the_tool_consolidates_with_the_configured_spawner(runtime, pool, 
     json.dumps(answer)
 
 
-@pytest.mark.scenario("Consolidation and cleanup tools registered")
 async def test_without_a_spawner_or_if_asked_the_tool_only_counts(runtime, pool, embedder, model):
     await store_episode(pool, "FACT user | city | Paris", "home", embedder)
     assert (await runtime().call("memory_run_consolidation"))["dry_run"] is True

@@ -1,7 +1,7 @@
 """Errors can be stored and shown: no tokens, no paths, bounded."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_consolidate.sanitising import MAX_ERROR_CHARS, describe_error, sanitise_error
 from memory_core import InvalidInputError
@@ -41,6 +41,7 @@ def test_an_error_is_bounded_and_names_its_type_unless_it_is_ours():
     assert describe_error(InvalidInputError("importance 11 is too high")) == "importance 11 is too high"
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_becomes_one_line_that_postgresql_can_store(text):
     sanitised = sanitise_error(text)

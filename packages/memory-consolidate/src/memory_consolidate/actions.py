@@ -162,11 +162,12 @@ class ConsolidationResult:
     def actions(self) -> list[Action]:
         """Everything to do, in the order in which it is done.
 
-        Confirmations come first: an older episode may bear out what a younger one of the same batch replaces.
+        Confirmations come first: an older episode may bear out what a younger one of the same batch replaces. They are
+        sorted, so that two answers lock the rows that both confirm in one order.
         """
         confirmed = [
             Confirmation(target_id=id_, evidence_episode_ids=self.confirmation_evidence.get(id_, ()))
-            for id_ in self.confirmations
+            for id_ in sorted(self.confirmations)
         ]
         return [*confirmed, *self.new_facts, *self.updated_facts, *self.new_rules]
 

@@ -1,4 +1,4 @@
-"""What this package brings: one tool, five spawners and one worker."""
+"""What this package brings: the tool of consolidation and one for its upkeep, five spawners and one worker."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 @hookimpl
 def memory_tools() -> Sequence[Provider[Sequence[Tool]]]:
-    """Offer the tool that runs a consolidation."""
-    return [Provider("consolidation", lambda _options: _tools())]
+    """Offer the tool that runs a consolidation, and, for those who ask for it, the one that mends its failures."""
+    return [
+        Provider("consolidation", lambda _options: _tools()),
+        Provider("consolidation-upkeep", lambda _options: _upkeep_tools()),
+    ]
 
 
 @hookimpl
@@ -48,6 +51,12 @@ def _tools() -> Sequence[Tool]:
     from memory_consolidate import consolidation_tools
 
     return consolidation_tools.TOOLS
+
+
+def _upkeep_tools() -> Sequence[Tool]:
+    from memory_consolidate import upkeep_tools
+
+    return upkeep_tools.TOOLS
 
 
 def _create_openai(options: Options) -> Spawner:

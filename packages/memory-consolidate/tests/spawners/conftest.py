@@ -15,11 +15,11 @@ import pytest
 
 @pytest.fixture
 def program(tmp_path: Path) -> Callable[..., str]:
-    """Write an executable Python program and return its path."""
+    """Write an executable program, in Python unless another interpreter is named, and return its path."""
 
-    def write(source: str, name: str = "program") -> str:
+    def write(source: str, name: str = "program", interpreter: str = sys.executable) -> str:
         file = tmp_path / name
-        file.write_text(f"#!{sys.executable}\n{source}\n", encoding="utf-8")
+        file.write_text(f"#!{interpreter}\n{source}\n", encoding="utf-8")
         file.chmod(file.stat().st_mode | stat.S_IXUSR)
         return str(file)
 
