@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from memory_core.errors import InvalidInputError
+from memory_core.generations import Generation
 from memory_core.memory_export import FORMAT, FORMAT_VERSION, KINDS
 
 BATCH_LINES = 500
@@ -18,7 +19,7 @@ BATCH_LINES = 500
 class Header:
     """What the first line of an export says of the rest."""
 
-    embedding: tuple[str, str, int] | None  # model, version and dimensions of the vectors in it
+    embedding: Generation | None  # what made the vectors in it
     counts: Mapping[str, int]
 
     @property
@@ -60,7 +61,7 @@ def read_header(lines: Iterator[str]) -> Header:
     made_by = header.get("embedding")
     try:
         counts = {kind: int(header["counts"].get(kind, 0)) for kind in KINDS}
-        embedding = (str(made_by["model"]), str(made_by["version"]), int(made_by["dimensions"])) if made_by else None
+        embedding = Generation(**made_by) if made_by else None
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InvalidInputError("line 1 has no usable counts or embedding; export the memories again") from None
     return Header(embedding, counts)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 
 from memory_core.callers import DEFAULT_TENANT, Caller
-from memory_core.generations import SQL as GENERATIONS
+from memory_core.generations import active_generation
 from memory_core.queries import load_queries
 from memory_core.validation import parse_moment
 
@@ -61,14 +61,14 @@ async def export_memories(
     caller = Caller.of(tenant_id)
     async with _snapshot(pool) as connection:
         counts = dict(await _fetchrow(connection, SQL["exported_counts"], caller.tenant_id))
-        generation = await connection.fetchrow(GENERATIONS["active_generation"])
+        generation = await active_generation(connection)
         header = {
             "kind": "header",
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "tenant_id": caller.tenant_id,
             "exported_at": parse_moment(now).isoformat(),
-            "embedding": dict(generation) if embeddings and generation else None,
+            "embedding": generation._asdict() if embeddings and generation else None,
             "counts": counts,
         }
         write(json.dumps(header) + "\n")

@@ -19,7 +19,7 @@ from memory_core.database import transaction
 from memory_core.embedding import Embedder, embed_texts
 from memory_core.errors import InvalidInputError
 from memory_core.events import Event, record_events
-from memory_core.generations import require_generation
+from memory_core.generations import Generation, require_generation
 from memory_core.import_file import Batch, Header, read_batches, read_header
 from memory_core.memory_export import KINDS, Progress
 from memory_core.queries import load_queries
@@ -71,7 +71,8 @@ async def import_memories(
     header = read_header(source)
     async with transaction(pool) as connection:
         await require_generation(connection, embedding_engine, moment)
-        reading = _Import(connection, caller, embedding_engine, _has_vectors_of(header, embedding_engine))
+        keeps_vectors = header.embedding == Generation.of(embedding_engine)
+        reading = _Import(connection, caller, embedding_engine, keeps_vectors)
         for batch in read_batches(source):
             await reading.insert(batch)
             if progress:
@@ -83,10 +84,6 @@ async def import_memories(
                 connection, [Event("memories_imported", "import", uuid4(), inserted)], caller=caller, now=moment
             )
     return reading.counts
-
-
-def _has_vectors_of(header: Header, embedder: Embedder) -> bool:
-    return header.embedding == (embedder.model, embedder.version, embedder.dimensions)
 
 
 @dataclass

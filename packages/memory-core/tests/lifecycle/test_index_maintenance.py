@@ -70,6 +70,14 @@ async def test_what_an_interrupted_build_left_behind_is_cleared_away_and_built_a
     )
 
 
+async def test_an_index_on_another_column_is_left_alone_and_not_mistaken_for_ours(pool):
+    await pool.execute("ALTER TABLE facts ADD COLUMN other vector(3)")
+    await pool.execute("CREATE INDEX facts_other_idx ON facts USING hnsw (other vector_cosine_ops)")
+    await fill(pool, "facts", 2)
+    assert (await maintain_indexes(pool, large_table_rows=1))["hnsw_built"] == 1
+    assert set(await methods(pool, "facts")) == {"facts_other_idx", "facts_embedding_hnsw_idx"}
+
+
 @pytest.mark.parametrize("pooler", [False, True])
 async def test_the_tables_of_the_configured_schema_are_the_ones_indexed(dsn, pool, pooler):
     await migrate(pool, schema="jeeves")

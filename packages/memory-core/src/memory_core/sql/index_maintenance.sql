@@ -1,5 +1,5 @@
 -- vector_index_state --
--- For each table: whether it has more than $1 rows, and which indexes its vectors have.
+-- For each table: whether it has more than $1 rows, and which indexes its vectors have; other columns are not ours.
 WITH sized AS (
     SELECT 'episodes' AS name, count(*) > $1::bigint AS is_large
     FROM (SELECT FROM episodes LIMIT $1::bigint + 1) AS counted
@@ -29,7 +29,12 @@ SELECT
         WHERE building.relid = to_regclass(current_schema() || '.' || sized.name)
     ) AS is_building
 FROM sized
-LEFT JOIN pg_index AS index ON index.indrelid = to_regclass(current_schema() || '.' || sized.name)
+LEFT JOIN pg_attribute AS vectors
+    ON vectors.attrelid = to_regclass(current_schema() || '.' || sized.name)
+    AND vectors.attname = 'embedding'
+LEFT JOIN pg_index AS index
+    ON index.indrelid = vectors.attrelid
+    AND index.indkey[0] = vectors.attnum
 LEFT JOIN pg_class AS index_class ON index_class.oid = index.indexrelid
 LEFT JOIN pg_am AS method ON method.oid = index_class.relam
 GROUP BY sized.name, sized.is_large
