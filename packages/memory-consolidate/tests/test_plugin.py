@@ -6,6 +6,7 @@ import pytest
 from memory_core import Memory, Plugins, Provider, store_episode
 from memory_core.config_sources import parse_config
 from memory_core.errors import ConfigError, PluginError
+from memory_core.progress import listening
 from memory_core.providers import hookimpl
 from memory_core.runtime import collect_tools
 
@@ -32,12 +33,12 @@ def runtime(pool, embedder, model):
     return build
 
 
-def test_the_entry_point_offers_one_tool_five_spawners_and_one_worker():
+def test_the_entry_point_offers_two_tool_sets_five_spawners_and_one_worker():
     plugins = Plugins.from_entry_points()
     [report] = [report for report in plugins.reports if report.name == "consolidate"]
     assert (report.status, report.error) == ("loaded", None)
     assert report.provides == {
-        "memory_tools": ["consolidation"],
+        "memory_tools": ["consolidation", "consolidation-upkeep"],
         "memory_spawners": ["claude", "codex", "command", "gemini", "openai"],
         "memory_workers": ["consolidate"],
     }
@@ -64,6 +65,37 @@ async def test_the_tool_consolidates_with_the_configured_spawner(runtime, pool, 
     assert await pool.fetchval("SELECT count(*) FROM facts WHERE tenant_id = 'else'") == 0
     assert await pool.fetchval("SELECT count(*) FROM memory_events WHERE request_id = 'r1'") == 4
     json.dumps(answer)
+
+
+async def test_whoever_listens_hears_how_far_the_tool_has_come(runtime, pool, embedder, model):
+    memory = runtime(consolidation={"spawner": "scripted", "batch_size": 1})
+    for city in ("Paris", "Rome"):
+        await store_episode(pool, f"FACT user | city | {city}", "home", embedder)
+    heard: list[tuple[str, int, int]] = []
+    with listening(lambda *told: heard.append(told)):
+        await memory.call("memory_run_consolidation")
+    assert heard == [
+        ("home: asking", 0, 2),
+        ("home: consolidated", 1, 2),
+        ("home: asking", 1, 2),
+        ("home: consolidated", 2, 2),
+    ]
+
+
+async def test_dead_letters_are_requeued_by_a_tool_that_must_be_asked_for(runtime, pool, embedder, model):
+    assert "consolidation-upkeep" not in parse_config({}).tools.sets
+    memory = runtime(tools={"sets": ["consolidation-upkeep"]})
+    dead = [str(await store_episode(pool, f"episode {n}", "home", embedder)) for n in range(3)]
+    await pool.execute("UPDATE episodes SET consolidation_status = 'dead_letter'")
+    assert await memory.call("memory_requeue_episodes", butler="work") == {"requeued": 0}
+    assert await memory.call("memory_requeue_episodes", episode_ids=dead[:1]) == {"requeued": 1}
+    assert await memory.for_tenant("else").call("memory_requeue_episodes") == {"requeued": 0}
+    assert await memory.call("memory_requeue_episodes") == {"requeued": 2}
+
+
+def test_every_tool_of_the_package_has_a_readable_answer(runtime):
+    tools = runtime(tools={"sets": ["consolidation", "consolidation-upkeep"]}).tools.values()
+    assert [tool.output_schema["type"] for tool in tools] == ["object", "object"]
 
 
 async def test_without_a_spawner_or_if_asked_the_tool_only_counts(runtime, pool, embedder, model):

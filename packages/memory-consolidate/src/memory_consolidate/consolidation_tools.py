@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 from memory_core.progress import report_progress
 from memory_core.runtime import Memory
 from memory_core.tools import RequestContext, Tool, tool
 from pydantic import Field
+from typing_extensions import TypedDict  # pydantic reads typing's own only from Python 3.12 on
 
 from memory_consolidate.configured import run_configured
 from memory_consolidate.reports import Progress

@@ -1,4 +1,4 @@
-"""The tool that mends what consolidation gave up on: not served by default, and `memory requeue` on the command line."""
+"""The tool that mends what consolidation gave up on: not served by default; `memory requeue` runs it."""
 
 from __future__ import annotations
 
