@@ -300,6 +300,19 @@ async def test_a_pool_with_json_codecs_gives_the_same(dsn, embedder, model, tell
     assert (report.counts()["facts_created"], report.counts()["confirmations"], report.errors) == (1, 1, [])
 
 
+async def test_what_can_be_read_of_an_answer_is_applied_and_the_rest_reported(
+    pool, embedder, scripted, tell, rows, now
+):
+    facts = [{"subject": "user", "predicate": "city", "content": "Paris"}, {"subject": "user"}]
+    await tell("Paris!")
+    report = await run_consolidation(pool, embedder, scripted(lambda _prompt: {"new_facts": facts}), now=now)
+    assert [batch.status for batch in report.batches] == ["consolidated"]
+    assert report.errors == ["home: new_facts[1]: predicate: Field required; content: Field required"]
+    assert await rows(FACTS) == [("user", "city", "Paris")]
+    [(payload,)] = await rows("SELECT payload FROM memory_events WHERE event_type = 'consolidation_completed'")
+    assert json.loads(payload)["parse_errors"] == 1
+
+
 async def test_progress_is_told(pool, embedder, model, tell, now):
     await tell(*(f"FACT a{n} | is | {n}" for n in range(5)))
     seen = []

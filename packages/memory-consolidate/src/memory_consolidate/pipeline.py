@@ -23,7 +23,7 @@ from memory_core.validation import parse_moment
 from memory_consolidate.actions import ConsolidationResult
 from memory_consolidate.claims import Claim, claim_batch, keep_lease, record_failure, release, waiting_butlers
 from memory_consolidate.errors import AttemptFailedError, LeaseLostError
-from memory_consolidate.execution import apply_answer
+from memory_consolidate.execution import ExecutionReport, apply_answer
 from memory_consolidate.groups import EpisodeGroup, consolidation_caller
 from memory_consolidate.parsing import parse_consolidation_output
 from memory_consolidate.prompting import MAX_FACTS, MAX_RULES, build_consolidation_prompt
@@ -173,9 +173,10 @@ class _Run:
             keeping.cancel()
             await asyncio.gather(asking, keeping, return_exceptions=True)
 
-    async def _apply(self, claim: Claim, answer: ConsolidationResult, usage: Usage) -> Any:
+    async def _apply(self, claim: Claim, answer: ConsolidationResult, usage: Usage) -> ExecutionReport:
         group = EpisodeGroup(claim.caller, claim.butler, tuple(claim.ids), lease_owner=claim.owner)
-        return await apply_answer(self.pool, self.embedder, answer.actions, group, usage=usage.payload(), now=self.now)
+        recorded = usage.payload() | {"parse_errors": len(answer.parse_errors)}
+        return await apply_answer(self.pool, self.embedder, answer.actions, group, usage=recorded, now=self.now)
 
     async def _fail(self, claim: Claim, batch: BatchReport, reason: str) -> None:
         batch.status = "failed"
