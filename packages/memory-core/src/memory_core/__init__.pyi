@@ -1,4 +1,4 @@
-"""The public names of memory-core and where each lives; `__init__.py` imports a module when one of its names is used."""
+"""The public names of memory-core and where each lives; `__init__.py` imports a module once a name of it is used."""
 
 from .anti_patterns import invert_to_anti_pattern
 from .cleanup import run_episode_cleanup
@@ -41,7 +41,7 @@ from .stats import memory_stats
 from .text import preprocess_search_query, preprocess_text
 from .tools import Tool, tool
 from .vocabulary import MemoryType, Permanence, Relation, Validity
-from .worker_runs import WorkerBusyError, WorkerRun, run_worker, worker_runs
+from .worker_runs import WorkerBusyError, WorkerRun, run_worker
 
 __all__ = [
     "ConfigError",
@@ -95,10 +95,10 @@ __all__ = [
     "purge_memory",
     "purge_tenant",
     "recall",
+    "reembed",
     "run_decay_sweep",
     "run_episode_cleanup",
     "run_worker",
-    "reembed",
     "search",
     "semantic_search",
     "store_episode",
@@ -107,5 +107,4 @@ __all__ = [
     "store_facts",
     "store_rule",
     "tool",
-    "worker_runs",
 ]
