@@ -15,9 +15,9 @@ REGISTRY = load_queries("registry", package="memory_entities")
 async def connection(pool):
     async with pool.acquire() as held:
         await held.execute(
-            "INSERT INTO entities (canonical_name, entity_type, aliases)"
-            " SELECT 'Person ' || md5(n::text), 'person', ARRAY['alias ' || md5((-n)::text)]"
-            " FROM generate_series(1, 2000) AS n"
+            "INSERT INTO entities (tenant_id, canonical_name, aliases)"
+            " SELECT CASE WHEN n <= 2000 THEN 'default' ELSE 'other' END, 'Person ' || md5(n::text),"
+            " ARRAY['alias ' || md5((-n)::text)] FROM generate_series(1, 3000) AS n"
         )
         await held.execute("ANALYZE entities")
         yield held
