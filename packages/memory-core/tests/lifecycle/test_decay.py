@@ -115,6 +115,29 @@ async def test_a_fading_memory_whose_anchor_moved_by_other_means_recovers_in_the
     assert (await events(pool, fact_id))[-1] == ("fact_recovered", {"from": "fading", "reason": "decay"})
 
 
+@pytest.mark.parametrize(
+    ("confidence", "state"),
+    [(0.2, "active"), (0.1999, "fading"), (0.0501, "fading"), (0.05, "fading"), (0.0499, "ended")],
+)
+async def test_each_threshold_belongs_to_the_better_side(pool, embedder, confidence, state):
+    fact_id = await store_fact(pool, "user", "mood", "cheerful", embedder, confidence=confidence, now=NOW)
+    rule_id = await store_rule(pool, "Greet politely", embedder, now=NOW)
+    await pool.execute("UPDATE rules SET confidence = $1", confidence)
+    await run_decay_sweep(pool, now=NOW)
+    status = {"status": "fading"} if state == "fading" else {}
+    assert await fact(pool, fact_id) == ("expired" if state == "ended" else "active", status)
+    assert await rule(pool, rule_id) == ({"forgotten": True} if state == "ended" else status)
+
+
+@pytest.mark.parametrize(("confidence", "recovers"), [(0.2, True), (0.1999, False)])
+async def test_a_fading_memory_recovers_from_the_threshold_on(pool, embedder, confidence, recovers):
+    fact_id = await store_fact(
+        pool, "user", "mood", "cheerful", embedder, confidence=confidence, metadata={"status": "fading"}, now=NOW
+    )
+    assert (await run_decay_sweep(pool, now=NOW))["facts_recovered"] == int(recovers)
+    assert (await fact(pool, fact_id))[1] == ({} if recovers else {"status": "fading"})
+
+
 async def test_a_memory_never_confirmed_decays_from_the_day_it_was_stored(pool, embedder):
     fact_id = await store_fact(pool, "user", "mood", "cheerful", embedder, now=NOW)
     await pool.execute("UPDATE facts SET last_confirmed_at = NULL")

@@ -5,10 +5,11 @@ import logging
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from memory_core import ConfigError, WorkerSchedule, run_worker, worker_runs
+from memory_core import ConfigError, WorkerSchedule, run_worker
 from memory_core.config import ScheduleConfig
 from memory_core.lifecycle_workers import DecaySweepWorker, EpisodeCleanupWorker, IndexMaintenanceWorker
 from memory_core.scheduling import RETRY_SECONDS, cron_line, latest_moment, next_moment
+from memory_core.worker_runs import worker_runs
 
 from .conftest import CountingWorker, MovableClock
 

@@ -14,10 +14,9 @@ from memory_core import (
     store_episode,
     store_fact,
     store_rule,
-    worker_runs,
 )
 from memory_core.feedback import mark_harmful
-from memory_core.worker_runs import KEPT_DAYS, MAX_ERROR_CHARS, claim_run, describe_error
+from memory_core.worker_runs import KEPT_DAYS, MAX_ERROR_CHARS, claim_run, describe_error, worker_runs
 
 from .conftest import CountingWorker
 
