@@ -32,4 +32,4 @@ def test_importing_the_package_waits_for_nothing_heavy():
         "import sys, memory_core.errors; print([m for m in ('asyncpg', 'pydantic', 'alembic') if m in sys.modules])"
     )
     output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert output.strip() == "-"
+    assert output.strip() == "[]"
