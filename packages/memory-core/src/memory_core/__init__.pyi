@@ -41,7 +41,7 @@ from .stats import memory_stats
 from .text import preprocess_search_query, preprocess_text
 from .tools import Tool, tool
 from .vocabulary import MemoryType, Permanence, Relation, Validity
-from .worker_runs import WorkerBusyError, WorkerRun, run_worker
+from .worker_runs import WorkerBusyError, WorkerRun, latest_worker_runs, run_worker
 
 __all__ = [
     "ConfigError",
@@ -84,6 +84,7 @@ __all__ = [
     "import_memories",
     "invert_to_anti_pattern",
     "keyword_search",
+    "latest_worker_runs",
     "load_config",
     "mark_harmful",
     "mark_helpful",

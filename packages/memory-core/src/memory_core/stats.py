@@ -11,7 +11,7 @@ from memory_core.database import transaction
 from memory_core.queries import load_queries
 from memory_core.text import clean_name
 from memory_core.validation import parse_moment
-from memory_core.worker_runs import WorkerRun, worker_runs
+from memory_core.worker_runs import WorkerRun, latest_worker_runs
 
 if TYPE_CHECKING:
     from memory_core.database import Database
@@ -38,7 +38,7 @@ async def memory_stats(
     bound = None if scope is None else clean_name(scope, "scope")
     async with transaction(pool) as connection:
         row = await connection.fetchrow(SQL["memory_stats"], caller.tenant_id, bound, parse_moment(now))
-        runs = await worker_runs(connection)
+        runs = await latest_worker_runs(connection)
     assert row is not None  # counts of nothing are a row of zeros
     counts = dict(row)
     return {

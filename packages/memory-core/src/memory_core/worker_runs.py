@@ -77,7 +77,7 @@ async def run_worker(memory: Memory, name: str) -> WorkerRun:
     return await perform_run(memory, worker, claimed)
 
 
-async def worker_runs(db: Database, worker: str | None = None, *, limit: int = 1) -> list[WorkerRun]:
+async def latest_worker_runs(db: Database, worker: str | None = None, *, limit: int = 1) -> list[WorkerRun]:
     """Return the newest runs of one worker or of each, newest first.
 
     A run covers every tenant of the database, so this is for its operator, not for a tenant.

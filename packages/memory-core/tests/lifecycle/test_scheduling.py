@@ -5,11 +5,10 @@ import logging
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from memory_core import ConfigError, WorkerSchedule, run_worker
+from memory_core import ConfigError, WorkerSchedule, latest_worker_runs, run_worker
 from memory_core.config import ScheduleConfig
 from memory_core.lifecycle_workers import DecaySweepWorker, EpisodeCleanupWorker, IndexMaintenanceWorker
 from memory_core.scheduling import RETRY_SECONDS, cron_line, latest_moment, next_moment
-from memory_core.worker_runs import worker_runs
 
 from .conftest import CountingWorker, MovableClock
 
@@ -33,7 +32,7 @@ async def test_a_worker_runs_at_each_moment_of_its_cron_line(with_workers, pool)
         assert worker.runs == 1
         await clock.move_to(day(3))
         assert worker.runs == 4
-    runs = await worker_runs(pool, "counting", limit=10)
+    runs = await latest_worker_runs(pool, "counting", limit=10)
     assert [run.scheduled_for for run in runs] == [day(number, hour=3) for number in (3, 2, 1, 0)]
     assert {run.status for run in runs} == {"succeeded"}
 
@@ -66,7 +65,7 @@ async def test_a_failing_worker_runs_again_at_its_next_moment_and_holds_up_nobod
             await clock.until_asleep(2)
             await clock.move_to(day(2))
     assert (failing.runs, other.runs) == (3, 3)
-    assert [run.error for run in await worker_runs(pool, "failing", limit=9)] == ["RuntimeError: no luck"] * 3
+    assert [run.error for run in await latest_worker_runs(pool, "failing", limit=9)] == ["RuntimeError: no luck"] * 3
 
 
 async def test_leaving_stops_a_running_worker_at_once_and_the_next_start_makes_up_for_it(with_workers, pool):
@@ -75,11 +74,11 @@ async def test_leaving_stops_a_running_worker_at_once_and_the_next_start_makes_u
     memory = with_workers(worker)
     async with schedule(memory, clock):
         await worker.started.wait()
-    assert [run.status for run in await worker_runs(pool)] == ["stopped"]
+    assert [run.status for run in await latest_worker_runs(pool)] == ["stopped"]
     worker.may_end.set()
     async with schedule(memory, clock):
         await clock.until_asleep(1)
-    assert [run.status for run in await worker_runs(pool)] == ["succeeded"]
+    assert [run.status for run in await latest_worker_runs(pool)] == ["succeeded"]
     assert worker.runs == 2
 
 

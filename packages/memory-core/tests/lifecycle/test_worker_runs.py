@@ -9,6 +9,7 @@ import pytest
 from memory_core import (
     InvalidInputError,
     WorkerBusyError,
+    latest_worker_runs,
     memory_stats,
     run_worker,
     store_episode,
@@ -16,7 +17,7 @@ from memory_core import (
     store_rule,
 )
 from memory_core.feedback import mark_harmful
-from memory_core.worker_runs import KEPT_DAYS, MAX_ERROR_CHARS, claim_run, describe_error, worker_runs
+from memory_core.worker_runs import KEPT_DAYS, MAX_ERROR_CHARS, claim_run, describe_error
 
 from .conftest import CountingWorker
 
@@ -29,7 +30,7 @@ async def test_a_run_by_hand_is_recorded_with_start_end_and_counts(with_workers,
     assert (run.worker, run.status, run.scheduled_for, run.error) == ("counting", "succeeded", None, None)
     assert run.counts == {"runs": 1}
     assert run.started_at <= run.finished_at
-    assert await worker_runs(pool) == [run]
+    assert await latest_worker_runs(pool) == [run]
 
 
 async def test_an_error_is_contained_logged_and_recorded_without_the_values_of_rows(with_workers, pool, caplog):
@@ -38,7 +39,7 @@ async def test_an_error_is_contained_logged_and_recorded_without_the_values_of_r
     with caplog.at_level(logging.ERROR):
         run = await run_worker(with_workers(worker), "counting")
     assert (run.status, run.error, run.counts) == ("failed", "UniqueViolationError: duplicate key", {})
-    assert (await worker_runs(pool))[0].error == run.error
+    assert (await latest_worker_runs(pool))[0].error == run.error
     assert "Traceback" in caplog.text
 
 
@@ -96,7 +97,7 @@ async def test_a_cancelled_run_is_recorded_as_stopped_and_its_moment_stays_open(
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert (await worker_runs(pool))[0].status == "stopped"
+    assert (await latest_worker_runs(pool))[0].status == "stopped"
 
 
 async def test_a_pool_of_one_connection_is_enough(with_workers, dsn, embedder):
@@ -118,8 +119,8 @@ async def test_the_newest_runs_of_each_worker_are_listed(with_workers, pool):
     memory = with_workers(CountingWorker("one"), CountingWorker("two"))
     for name in ("one", "two", "one"):
         await run_worker(memory, name)
-    assert [(run.worker, run.counts["runs"]) for run in await worker_runs(pool)] == [("one", 2), ("two", 1)]
-    assert [run.counts["runs"] for run in await worker_runs(pool, "one", limit=5)] == [2, 1]
+    assert [(run.worker, run.counts["runs"]) for run in await latest_worker_runs(pool)] == [("one", 2), ("two", 1)]
+    assert [run.counts["runs"] for run in await latest_worker_runs(pool, "one", limit=5)] == [2, 1]
 
 
 async def test_an_unknown_worker_is_refused_with_the_known_ones(memory):
