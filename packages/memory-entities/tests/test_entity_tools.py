@@ -39,6 +39,7 @@ def test_the_plugin_brings_the_five_tools_with_the_parameters_of_the_specificati
         "entity_type": None,
         "context_hints": None,
         "enable_fuzzy": False,
+        "request_context": None,
     }
 
 
@@ -121,6 +122,8 @@ async def test_another_tenant_is_refused_by_every_tool(memory):
     for tool, arguments in calls.items():
         with pytest.raises(TenantMismatchError, match="tenant_id 'acme' is not the caller's tenant 'default'"):
             await memory.call(tool, tenant_id="acme", **arguments)
+        with pytest.raises(TenantMismatchError, match="request_context names tenant 'acme'"):
+            await memory.call(tool, **{"tenant_id": "default", **arguments}, request_context={"tenant_id": "acme"})
 
 
 async def test_a_caller_of_another_tenant_may_leave_the_tenant_out(memory):

@@ -2,8 +2,9 @@
 
 from uuid import uuid4
 
+import asyncpg
 import pytest
-from memory_core import forget_memory, store_fact
+from memory_core import forget_memory, migrate, store_fact
 from memory_entities import entity_create, entity_merge, entity_resolve
 
 
@@ -296,6 +297,19 @@ async def test_marks_that_make_another_letter_are_kept(pool):
     await people(pool, "か", "पल")
     assert await entity_resolve(pool, "が") == []
     assert await entity_resolve(pool, "पाल") == []
+
+
+async def test_a_database_whose_locale_knows_only_ascii_still_folds_accented_latin_letters(server):
+    admin = await asyncpg.connect(server.dsn)
+    await admin.execute("CREATE DATABASE only_ascii TEMPLATE template0 LOCALE_PROVIDER libc LOCALE 'C'")
+    connection = await asyncpg.connect(server.dsn, database="only_ascii")
+    assert await connection.fetchval("SELECT lower('Ω')") == "Ω"
+    await migrate(connection)
+    await people(connection, "ÉÇİ")
+    assert matches(await entity_resolve(connection, "eci")) == [("ÉÇİ", "exact", 100.0)]
+    await connection.close()
+    await admin.execute("DROP DATABASE only_ascii")
+    await admin.close()
 
 
 async def test_of_two_names_that_differ_in_accents_the_one_spelt_as_asked_comes_first(pool):

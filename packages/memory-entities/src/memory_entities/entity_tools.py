@@ -93,12 +93,19 @@ async def entity_create(
 
 
 @tool(title="Get an entity", read_only=True, idempotent=True)
-async def entity_get(memory: Memory, entity_id: EntityId, tenant_id: TenantId = DEFAULT_TENANT) -> FoundEntity:
+async def entity_get(
+    memory: Memory,
+    entity_id: EntityId,
+    tenant_id: TenantId = DEFAULT_TENANT,
+    request_context: RequestContext = None,
+) -> FoundEntity:
     """Read one entity by its id, with its names and metadata; found is false if there is none.
 
     If it was merged into another entity, that one is returned and merged_from is the id you asked for.
     """
-    entity = await get_entity(memory.pool, entity_id, tenant_id=_own_tenant(memory, tenant_id))
+    entity = await get_entity(
+        memory.pool, entity_id, tenant_id=_own_tenant(memory, tenant_id), request_context=request_context
+    )
     return _found(entity)
 
 
@@ -146,6 +153,7 @@ async def entity_resolve(
         ),
     ] = None,
     enable_fuzzy: Annotated[bool, Field(description="Whether misspelt names are found too.")] = False,
+    request_context: RequestContext = None,
 ) -> list[ResolvedEntity]:
     """Find out whom or what a name means: candidates with scores, the likeliest first. Creates nothing.
 
@@ -164,6 +172,7 @@ async def entity_resolve(
         enable_fuzzy=enable_fuzzy,
         limit=MAX_SHOWN,
         tenant_id=_own_tenant(memory, tenant_id),
+        request_context=request_context,
     )
     return cast(list[ResolvedEntity], candidates)
 

@@ -67,7 +67,11 @@ async def entity_create(
 
 
 async def entity_get(
-    pool: Database, entity_id: UUID | str, *, tenant_id: str = DEFAULT_TENANT
+    pool: Database,
+    entity_id: UUID | str,
+    *,
+    tenant_id: str = DEFAULT_TENANT,
+    request_context: Mapping[str, Any] | None = None,
 ) -> dict[str, Any] | None:
     """Return an entity, `None` where the tenant has no such one.
 
@@ -76,7 +80,7 @@ async def entity_get(
     Raises:
         InvalidInputError: the id is not valid.
     """
-    caller = Caller.of(tenant_id)
+    caller = Caller.of(tenant_id, request_context)
     asked = parse_id(entity_id, "entity_id")
     async with transaction(pool) as connection:
         row = await connection.fetchrow(SQL["surviving_entity"], caller.tenant_id, asked)

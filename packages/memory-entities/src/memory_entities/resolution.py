@@ -32,13 +32,14 @@ async def entity_resolve(
     enable_fuzzy: bool = False,
     limit: int = MAX_CANDIDATES,
     tenant_id: str = DEFAULT_TENANT,
+    request_context: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     """Return the entities that a name may mean, by score, then name; empty for a blank name. Creates nothing.
 
     Raises:
         InvalidInputError: the type, a hint or the limit breaks its rule, or the name is not valid Unicode.
     """
-    caller = Caller.of(tenant_id)
+    caller = Caller.of(tenant_id, request_context)
     kind = None if entity_type is None else parse_word(EntityType, entity_type, "entity_type")
     hints = ContextHints.of(context_hints)
     most = parse_positive(limit, "limit", MAX_CANDIDATES)
