@@ -116,8 +116,9 @@ async def store_facts(
 async def _resolve_references(connection: Connection, facts: Sequence[NewFact], caller: Caller) -> list[NewFact]:
     episodes = {parse_id(fact.source_episode_id) for fact in facts if fact.source_episode_id}
     await require_episodes(connection, episodes, caller)
-    entities = {fact.key.entity_id for fact in facts} - {None}
-    survivors = {entity: await surviving_entity(connection, entity, caller) for entity in entities if entity}
+    # In the order of their ids, as everybody who locks several entities does.
+    entities = sorted({key.entity_id for key in (fact.key for fact in facts) if key.entity_id})
+    survivors = {entity: await surviving_entity(connection, entity, caller) for entity in entities}
     return [replace(fact, entity_id=survivors[key]) if (key := fact.key.entity_id) else fact for fact in facts]
 
 
