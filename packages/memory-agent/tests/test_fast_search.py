@@ -137,7 +137,8 @@ def test_idf_follows_every_save_replacement_and_archiving(db, manager, now):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (SearchOptions(limit=0), "limit 0 is not a whole number of at least 1; pass for example 10"),
+        (SearchOptions(limit=0), "limit 0 is not a whole number from 1 to 1,000,000; pass for example 10"),
+        (SearchOptions(limit=10**19), "limit 1.* is not a whole number from 1 to 1,000,000"),
         (SearchOptions(category="colour"), "category 'colour' is not one of: config, code, person"),
         (SearchOptions(min_similarity=1.5), "min_similarity 1.5 is not a number from 0 to 1"),
         (SearchOptions(min_similarity=math.nan), "min_similarity nan is not a number from 0 to 1"),
@@ -147,6 +148,11 @@ def test_idf_follows_every_save_replacement_and_archiving(db, manager, now):
 async def test_bad_options_are_refused_whatever_the_mode(db, options, message):
     with pytest.raises(InvalidInputError, match=message):
         await search(db, "a", "apple", options)
+
+
+def test_a_query_that_is_no_text_is_refused(db):
+    with pytest.raises(InvalidInputError, match="query None is not a string; pass text"):
+        fast_search(db, "a", None)
 
 
 def test_a_large_memory_is_searched_through_the_index_in_rank_order(db):

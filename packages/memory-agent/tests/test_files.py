@@ -121,6 +121,21 @@ def test_a_directory_is_refused(tmp_path):
         open_database(tmp_path)
 
 
+def test_a_path_that_no_file_can_have_is_refused(tmp_path):
+    with pytest.raises(UnusableFileError, match=r"cannot be read \(File name too long\); name a file that this user"):
+        open_database(tmp_path / ("x" * 300))
+
+
+def test_a_file_that_cannot_be_written_is_refused_with_the_remedy(memory_file):
+    filled(memory_file)
+    before = memory_file.read_bytes()
+    # Where SQLite wants its WAL there is a directory: the one way to bar a file that also holds for root.
+    memory_file.with_name(memory_file.name + "-wal").mkdir()
+    with pytest.raises(UnusableFileError, match=r"cannot be written .*; let this user write it and its directory"):
+        open_database(memory_file)
+    assert memory_file.read_bytes() == before
+
+
 def test_a_file_in_use_by_somebody_else_can_be_opened(memory_file):
     first = open_database(memory_file)
     save_memory(first, "a", "k", "apple")

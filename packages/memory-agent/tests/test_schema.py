@@ -126,6 +126,17 @@ def test_a_newer_schema_is_refused(db):
         MemoryManager(db)
 
 
+def test_a_database_whose_versions_another_program_counts_is_refused_and_untouched():
+    db = sqlite3.connect(":memory:")
+    db.execute("PRAGMA user_version = 1")
+    with pytest.raises(
+        UnusableFileError, match="user_version 1 of another program; give memory-agent a file of its own"
+    ):
+        MemoryManager(db)
+    assert schema_of(db) == []
+    db.close()
+
+
 def test_what_another_program_inserted_is_indexed_on_the_next_start(memory_file):
     open_database(memory_file).close()
     other = sqlite3.connect(memory_file)

@@ -137,10 +137,11 @@ def test_wildcards_of_a_substring_search_are_plain_characters(db, wildcard, foun
     assert keys(search_memories(db, "a", wildcard)) == found
 
 
-def test_a_damaged_index_falls_back_to_the_substring_search(db):
+def test_a_damaged_index_falls_back_to_the_substring_search_and_says_so(db, caplog):
     save_memory(db, "a", "one", "apple pie")
     db.execute("DROP TABLE memory_search")
     assert keys(search_memories(db, "a", "apple pie")) == ["one"]
+    assert "the full-text index could not be searched" in caplog.text
 
 
 def test_archived_memories_are_not_found_by_word_or_substring(db):
@@ -249,7 +250,7 @@ def test_bad_input_is_refused_and_changes_nothing(db, manager, agent_id, key, co
 
 @pytest.mark.parametrize("limit", [0, -1, 2.5, "3", True, None])
 def test_a_limit_that_is_no_count_is_refused(db, limit):
-    with pytest.raises(InvalidInputError, match="is not a whole number of at least 1"):
+    with pytest.raises(InvalidInputError, match="is not a whole number from 1 to 1,000,000"):
         list_memories(db, "a", limit=limit)
 
 

@@ -165,6 +165,12 @@ def test_times_in_other_formats_are_understood(db, save_old, now):
     assert summarize_old_memories(db, "a", now=now) == 2
 
 
+def test_a_group_whose_name_merely_looks_like_that_of_summaries_is_summarized(db, save_old, now):
+    save_old("Summary:a")
+    save_old("Summary:b")
+    assert summarize_old_memories(db, "a", now=now) == 2
+
+
 def test_a_failure_half_way_archives_nothing(db, save_old, now):
     save_old("project:a")
     save_old("project:b")
@@ -174,7 +180,7 @@ def test_a_failure_half_way_archives_nothing(db, save_old, now):
     assert archived(db) == []
 
 
-@pytest.mark.parametrize("days", [-1, float("nan"), "30", None, True])
+@pytest.mark.parametrize("days", [-1, float("nan"), float("inf"), 36_501, 10**400, "30", None, True])
 def test_an_age_that_is_no_number_of_days_is_refused(db, days):
-    with pytest.raises(InvalidInputError, match="is not a number of at least 0; pass for example 30"):
+    with pytest.raises(InvalidInputError, match="is not a number from 0 to 36,500; pass for example 30"):
         summarize_old_memories(db, "a", days)

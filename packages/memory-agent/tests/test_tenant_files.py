@@ -28,8 +28,29 @@ async def test_tenants_do_not_see_each_other(files, memory_file, tenant):
 
 
 def test_no_two_tenants_share_a_file(files):
-    tenants = ["a", "a.b", "a/b", "a%2Fb", "a b", "A", "default.x"]
-    assert len({files.path_of(tenant) for tenant in tenants}) == len(tenants)
+    tenants = ["a", "a.b", "a/b", "a%2Fb", "a%2fb", "a b", "A", "default.x", "Default", "É", "é", "e\u0301", "x" * 121]
+    tenants.append(files.path_of("x" * 121).name.split(".")[1])
+    # Compared without case: that is how the file systems of macOS and Windows compare names.
+    assert len({files.path_of(tenant).name.casefold() for tenant in tenants}) == len(tenants)
+
+
+async def test_a_tenants_name_may_be_longer_than_a_file_name(files):
+    await files.run("☂" * 2000, lambda manager: manager.save("a", "k", "apple"))
+    assert (await files.run("☂" * 2000, lambda manager: manager.recall("a", "k"))).content == "apple"
+    assert await files.run("☂" * 1999, lambda manager: manager.recall("a", "k")) is None
+
+
+async def test_files_not_used_lately_are_closed_and_opened_again(files, monkeypatch):
+    monkeypatch.setattr("memory_agent.tenant_files.MAX_OPEN_FILES", 2)
+    first = await files.run("t1", lambda manager: manager)
+    for tenant in ("t1", "t2", "t1", "t3"):
+        await files.run(tenant, lambda manager: manager.save("a", "k", "apple"))
+    assert await files.run("t1", lambda manager: manager) is first
+    await files.run("t2", lambda manager: manager.list("a"))
+    await files.run("t3", lambda manager: manager.list("a"))
+    with pytest.raises(sqlite3.ProgrammingError):
+        first.list("a")
+    assert (await files.run("t1", lambda manager: manager.recall("a", "k"))).content == "apple"
 
 
 async def test_the_event_loops_thread_never_waits_for_the_file(files):

@@ -16,6 +16,8 @@ MEMORY_COLUMNS = frozenset(
     ("id", "agent_id", "key", "content", "txid", "status", "archived", "created_at", "updated_at")
 )
 
+# Not ours to read, to write or to create; the low byte tells, whatever the extended code adds.
+_NO_ACCESS = frozenset((sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN))
 _SQLITE_MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
 
@@ -26,11 +28,27 @@ def open_database(
     """Open or create a memory file that several processes may share: WAL mode, a busy time-out, foreign keys.
 
     Raises:
-        UnusableFileError: the file is no memory file, is damaged, or was written by a newer version; it is untouched.
+        UnusableFileError: the file is no memory file, is damaged, was written by a newer version, or may not be
+            written by this user; it is untouched.
         UnsupportedSqliteError: SQLite is too old or has no FTS5.
     """
-    if str(path) != ":memory:":
-        inspect_file(Path(path))
+    try:
+        if str(path) != ":memory:":
+            inspect_file(Path(path))
+        return _connect(path, busy_timeout, check_same_thread)
+    except OSError as error:
+        raise UnusableFileError(
+            f"{path} cannot be read ({error.strerror}); name a file that this user may use"
+        ) from error
+    except sqlite3.OperationalError as error:
+        if not _lacks_access(error):
+            raise
+        raise UnusableFileError(
+            f"{path} cannot be written ({error}); let this user write it and its directory, or name another file"
+        ) from error
+
+
+def _connect(path: str | Path, busy_timeout: float, check_same_thread: bool) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=busy_timeout, isolation_level=None, check_same_thread=check_same_thread)
     try:
         _configure(db, busy_timeout)
@@ -39,6 +57,10 @@ def open_database(
         db.close()
         raise
     return db
+
+
+def _lacks_access(error: sqlite3.DatabaseError) -> bool:
+    return error.sqlite_errorcode & 0xFF in _NO_ACCESS
 
 
 def _configure(db: sqlite3.Connection, busy_timeout: float) -> None:
@@ -102,6 +124,8 @@ def _inspect_schema(path: Path) -> None:
         schema_version(db)
         _require_sound(path, db)
     except sqlite3.DatabaseError as error:
+        if _lacks_access(error):
+            raise
         raise UnusableFileError(f"{path} is damaged ({error}); restore it from a backup") from error
     finally:
         db.close()

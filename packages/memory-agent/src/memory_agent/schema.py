@@ -51,9 +51,13 @@ def schema_version(db: sqlite3.Connection) -> int:
     """Return how many migrations a database has had.
 
     Raises:
-        UnusableFileError: more than this version knows.
+        UnusableFileError: more than this version knows, or another program counts its own.
     """
     version = int(fetch(db, "PRAGMA user_version")[0][0])
+    if version and int(fetch(db, "PRAGMA application_id")[0][0]) != APPLICATION_ID:
+        raise UnusableFileError(
+            f"the database has user_version {version} of another program; give memory-agent a file of its own"
+        )
     if version > SCHEMA_VERSION:
         raise UnusableFileError(
             f"the memory file has schema version {version}, this memory-agent knows {SCHEMA_VERSION}; "

@@ -1,6 +1,7 @@
 """A deep search function from a spawner: any object that runs a language model on a prompt."""
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -105,6 +106,9 @@ def _json_array(output: str) -> list[Any]:
 
 def _number_and_score(entry: Any) -> tuple[int, float]:
     try:
-        return int(entry["number"]), float(entry["score"])
-    except (TypeError, KeyError, ValueError) as error:
+        number, score = int(entry["number"]), float(entry["score"])
+        if math.isnan(score):
+            raise ValueError("a score must be a number")
+        return number, score
+    except (TypeError, KeyError, ValueError, OverflowError) as error:
         raise DeepSearchError(f"the model's entry {str(entry)[:80]!r} is no object with number and score") from error

@@ -1,5 +1,6 @@
 """The core of it: memories saved, recalled, listed and searched by agent and key."""
 
+import logging
 import sqlite3
 import uuid
 from datetime import datetime
@@ -17,6 +18,8 @@ from memory_agent.validation import require_encodable, require_limit, require_te
 LIST_LIMIT = 20
 
 _SQL = load_queries("memories.sql")
+
+logger = logging.getLogger(__name__)
 
 
 def save_memory(
@@ -111,6 +114,7 @@ def _search_words(db: sqlite3.Connection, params: dict[str, Any], query: str) ->
         return [memory_from_row(row) for row in fetch(db, _SQL["search_words"], params | {"expression": expression})]
     except sqlite3.DatabaseError:
         # A damaged or missing index must not hide the memories themselves: the substring search needs none.
+        logger.warning("the full-text index could not be searched, the memories themselves are", exc_info=True)
         return []
 
 

@@ -34,7 +34,7 @@ def summarize_old_memories(
     A group is what stands before the first colon of a key; one with a single memory is left alone.
 
     Raises:
-        InvalidInputError: the agent is blank or the age is no number of at least 0.
+        InvalidInputError: the agent is blank or the age is no number of days from 0 to 36,500.
     """
     moment = as_utc(now or utc_now())
     cutoff = format_stamp(moment - timedelta(days=require_days(older_than_days)))

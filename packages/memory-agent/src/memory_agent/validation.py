@@ -1,10 +1,14 @@
 """The rules that every value from outside must pass, with messages that say how to mend it."""
 
-import math
 from typing import get_args
 
 from memory_agent.errors import InvalidInputError
 from memory_agent.records import MemoryCategory, SearchMode, SearchOptions
+
+# A multiple of it must still fit into an integer of SQLite.
+MAX_LIMIT = 1_000_000
+# A hundred years: beyond it the calendar ends before the arithmetic does.
+MAX_DAYS = 36_500
 
 
 def require_text(name: str, value: object) -> str:
@@ -13,19 +17,20 @@ def require_text(name: str, value: object) -> str:
     Raises:
         InvalidInputError: it is no string, blank, or holds a lone surrogate.
     """
-    if not isinstance(value, str):
-        raise InvalidInputError(f"{name} {value!r} is not a string; pass text")
-    if not value.strip():
+    text = require_encodable(name, value)
+    if not text.strip():
         raise InvalidInputError(f"{name} {value!r} is blank; pass at least one visible character")
-    return require_encodable(name, value)
+    return text
 
 
-def require_encodable(name: str, value: str) -> str:
-    """Return the text when it is valid Unicode.
+def require_encodable(name: str, value: object) -> str:
+    """Return the value when it is a text of valid Unicode.
 
     Raises:
-        InvalidInputError: it holds a lone surrogate, which no UTF-8 file can hold.
+        InvalidInputError: it is no string, or holds a lone surrogate, which no UTF-8 file can hold.
     """
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} {value!r} is not a string; pass text")
     try:
         value.encode()
     except UnicodeEncodeError as error:
@@ -39,10 +44,10 @@ def require_limit(value: object) -> int:
     """Return the value when it is a usable number of results.
 
     Raises:
-        InvalidInputError: it is no whole number of at least 1.
+        InvalidInputError: it is no whole number from 1 to a million.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidInputError(f"limit {value!r} is not a whole number of at least 1; pass for example 10")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_LIMIT:
+        raise InvalidInputError(f"limit {value!r} is not a whole number from 1 to {MAX_LIMIT:,}; pass for example 10")
     return value
 
 
@@ -62,10 +67,12 @@ def require_days(value: object) -> float:
     """Return the value when it is an age in days.
 
     Raises:
-        InvalidInputError: it is no finite number of at least 0.
+        InvalidInputError: it is no number from 0 to 36,500.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-        raise InvalidInputError(f"older_than_days {value!r} is not a number of at least 0; pass for example 30")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_DAYS:
+        raise InvalidInputError(
+            f"older_than_days {value!r} is not a number from 0 to {MAX_DAYS:,}; pass for example 30"
+        )
     return float(value)
 
 

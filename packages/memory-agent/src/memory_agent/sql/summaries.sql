@@ -7,7 +7,7 @@ FROM agent_memories
 WHERE agent_id = :agent_id
     AND archived = 0
     AND julianday(updated_at) < julianday(:cutoff)
-    AND key NOT LIKE 'summary:%'
+    AND key NOT GLOB 'summary:*'
 ORDER BY updated_at, rowid
 
 -- archive_memories --
