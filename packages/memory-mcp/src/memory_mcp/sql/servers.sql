@@ -1,0 +1,3 @@
+-- ping --
+-- Whether the server answers.
+SELECT 1;

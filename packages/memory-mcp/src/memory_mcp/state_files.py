@@ -1,0 +1,38 @@
+"""Where the servers keep their own files: beside the embedded server's data, whichever database is used."""
+
+import hashlib
+from pathlib import Path
+
+from memory_core import MemoryModuleConfig
+from memory_core.database import masked_dsn
+from memory_core.embedded.layout import Layout, default_data_dir
+
+from memory_mcp.episode_spool import EpisodeSpool
+
+
+def state_directory(config: MemoryModuleConfig, data_dir: Path | None = None) -> Path:
+    """Return the directory of the servers' own files."""
+    chosen = data_dir or (Path(config.data_dir) if config.data_dir else default_data_dir())
+    return Layout.at(chosen).data_dir
+
+
+def token_file(config: MemoryModuleConfig, data_dir: Path | None = None) -> Path:
+    """Return the file of the tokens' hashes."""
+    if config.serve.token_file:
+        return Path(config.serve.token_file).expanduser()
+    return state_directory(config, data_dir) / "tokens.json"
+
+
+def episode_spool(
+    config: MemoryModuleConfig, *, dsn: str | None = None, data_dir: Path | None = None
+) -> EpisodeSpool | None:
+    """Return the spool of the database that a configuration names, or None where it is turned off."""
+    if config.spool.max_bytes == 0:
+        return None
+    root = Path(config.spool.directory).expanduser() if config.spool.directory else None
+    root = root or state_directory(config, data_dir) / "spool"
+    chosen = dsn or (None if data_dir else config.dsn)
+    # Each database has its own directory: what was meant for one must never be replayed into another.
+    database = masked_dsn(chosen) if chosen else f"embedded {state_directory(config, data_dir)}"
+    identity = hashlib.sha256(f"{database}\0{config.schema_name or ''}".encode()).hexdigest()[:16]
+    return EpisodeSpool(root / identity, config.spool.max_bytes)
