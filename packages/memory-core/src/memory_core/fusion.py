@@ -74,6 +74,6 @@ def scale_relevance(hits: Sequence[Hit]) -> list[float]:
     return [(value - low) / (high - low) if high > low else 1.0 for value in values]
 
 
-def _best_first(hit: Hit) -> tuple[float, int, float, str]:
+def _best_first(hit: Hit) -> tuple[float, int, float, bytes]:
     candidate = hit.candidate
-    return (-hit.relevance, hit.semantic_rank or 0, -candidate.created_at.timestamp(), str(candidate.id))
+    return (-hit.relevance, hit.semantic_rank or 0, -candidate.created_at.timestamp(), candidate.id.bytes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 # A word that a tenth of all memories carry tells little, and reading them all to rank them costs much.
 COMMON_FREQUENCY = 0.1
@@ -11,7 +12,18 @@ COMMON_FREQUENCY = 0.1
 # Below this many rows even a word that all of them carry is cheap to look for.
 COMMON_MATTERS_FROM_ROWS = 1_000
 
+# Words are taken rarest first for as long as together they are expected in no more rows than these.
+MAX_EXPECTED_ROWS = 4_000
+
 MAX_TERMS = 32
+
+
+class Lexeme(NamedTuple):
+    """A word of a query, with the part of the rows that carry it and their number; zero where it is too rare to tell."""
+
+    text: str
+    frequency: float = 0.0
+    expected_rows: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -23,18 +35,26 @@ class KeywordTerms:
     ranking: str
 
     @classmethod
-    def of(cls, every: str, lexemes: Sequence[str], frequencies: Sequence[float]) -> KeywordTerms:
+    def of(cls, every: str, lexemes: Sequence[Lexeme]) -> KeywordTerms:
         """Build the terms from a parsed query and its lexemes, rarest first."""
-        kept = list(zip(lexemes, frequencies, strict=True))[:MAX_TERMS]
-        rare = [lexeme for lexeme, frequency in kept if frequency < COMMON_FREQUENCY]
-        # A query of nothing but common words still finds something: by the least common of them.
-        selecting = rare or [lexeme for lexeme, _ in kept[:1]]
-        return cls(every, any_of(selecting), any_of([lexeme for lexeme, _ in kept]))
+        kept = lexemes[:MAX_TERMS]
+        return cls(every, any_of(selecting_lexemes(kept)), any_of(kept))
 
     def __bool__(self) -> bool:
         return bool(self.every)
 
 
-def any_of(lexemes: Sequence[str]) -> str:
+def selecting_lexemes(lexemes: Sequence[Lexeme]) -> list[Lexeme]:
+    """Return the words by which memories are looked up: the rare ones; of none but common ones the least common."""
+    selecting: list[Lexeme] = []
+    for lexeme in lexemes:
+        expected = sum(chosen.expected_rows for chosen in selecting) + lexeme.expected_rows
+        if selecting and (lexeme.frequency >= COMMON_FREQUENCY or expected > MAX_EXPECTED_ROWS):
+            break
+        selecting.append(lexeme)
+    return selecting
+
+
+def any_of(lexemes: Sequence[Lexeme]) -> str:
     """Return a `tsquery` text that matches any of the lexemes, whatever characters they are made of."""
-    return " | ".join("'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'" for lexeme in lexemes)
+    return " | ".join("'" + lexeme.text.replace("\\", "\\\\").replace("'", "''") + "'" for lexeme in lexemes)

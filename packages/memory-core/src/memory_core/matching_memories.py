@@ -29,9 +29,9 @@ async def matching_memories(
     every = await _fetch(connection, "matching_every", terms.every, space, depth)
     if match == "all" or len(every) >= depth:
         return every, []
-    rest = depth - len(every)
-    some = await _fetch(connection, "matching_some", terms.selecting, space, rest, terms.every, terms.ranking)
-    return every, some
+    some = await _fetch(connection, "matching_some", terms.selecting, space, depth, terms.ranking)
+    best = {candidate.id for candidate in every}
+    return every, [candidate for candidate in some if candidate.id not in best][: depth - len(every)]
 
 
 async def _fetch(

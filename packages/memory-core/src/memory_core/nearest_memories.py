@@ -61,5 +61,5 @@ async def _fetch(
     return [Candidate.of(row, "similarity") for row in rows]
 
 
-def _nearest_first(candidate: Candidate) -> tuple[float, float, str]:
-    return (-candidate.score, -candidate.created_at.timestamp(), str(candidate.id))
+def _nearest_first(candidate: Candidate) -> tuple[float, float, bytes]:
+    return (-candidate.score, -candidate.created_at.timestamp(), candidate.id.bytes)

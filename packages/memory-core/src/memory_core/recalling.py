@@ -46,10 +46,10 @@ class Recalled:
     score: float
 
     @property
-    def best_first(self) -> tuple[float, float, str]:
+    def best_first(self) -> tuple[float, float, bytes]:
         """The order of recall: score, then newest, then id."""
         candidate = self.hit.candidate
-        return (-self.score, -candidate.created_at.timestamp(), str(candidate.id))
+        return (-self.score, -candidate.created_at.timestamp(), candidate.id.bytes)
 
 
 async def recall(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memory_core.candidates import SearchSpace
-from memory_core.keyword_terms import COMMON_MATTERS_FROM_ROWS, KeywordTerms
+from memory_core.keyword_terms import COMMON_MATTERS_FROM_ROWS, KeywordTerms, Lexeme
 from memory_core.queries import load_queries
 from memory_core.vocabulary import MemoryType
 
@@ -42,7 +42,8 @@ async def begin_search(connection: Connection, query: str, space: SearchSpace, d
     )
     assert row is not None  # a SELECT without FROM returns one row
     approximate = frozenset(kind for kind in MemoryType if kind.table in row["approximate_tables"])
-    return SearchSetup(KeywordTerms.of(row["every_term"], row["lexemes"], row["frequencies"]), approximate)
+    lexemes = [Lexeme(*told) for told in zip(row["lexemes"], row["frequencies"], row["expected_rows"], strict=True)]
+    return SearchSetup(KeywordTerms.of(row["every_term"], lexemes), approximate)
 
 
 async def set_sizes(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from memory_core.candidates import Candidate
-from memory_core.keyword_terms import KeywordTerms
+from memory_core.keyword_terms import KeywordTerms, Lexeme
 from memory_core.named_people import mask_names, name_phrases
 from memory_core.priors import QueryCues, prefer_matching, prefer_similar, query_cues
 from memory_core.time_cues import TimeCues, speaks_of_time, time_cues
@@ -124,15 +124,19 @@ def test_without_cues_nothing_moves():
 
 
 def test_common_words_rank_but_do_not_select():
-    terms = KeywordTerms.of("'custard' & 'say'", ["custard", "say"], [0.001, 0.4])
+    terms = KeywordTerms.of("'custard' & 'say'", [Lexeme("custard", 0.001, 10), Lexeme("say", 0.4, 4_000)])
     assert terms.selecting == "'custard'"
     assert terms.ranking == "'custard' | 'say'"
 
 
 def test_a_query_of_common_words_selects_by_the_least_common():
-    assert KeywordTerms.of("'a' & 'b'", ["a", "b"], [0.2, 0.4]).selecting == "'a'"
+    assert KeywordTerms.of("'a' & 'b'", [Lexeme("a", 0.2, 9_000), Lexeme("b", 0.4, 18_000)]).selecting == "'a'"
+
+
+def test_words_are_taken_rarest_first_while_few_rows_are_expected():
+    lexemes = [Lexeme("a"), Lexeme("b", 0.01, 1_000), Lexeme("c", 0.02, 2_500), Lexeme("d", 0.03, 3_000)]
+    assert KeywordTerms.of("x", lexemes).selecting == "'a' | 'b' | 'c'"
 
 
 def test_a_long_query_keeps_its_rarest_words():
-    lexemes = [f"word{n}" for n in range(500)]
-    assert KeywordTerms.of("x", lexemes, [0.0] * 500).ranking.count("|") == 31
+    assert KeywordTerms.of("x", [Lexeme(f"word{n}") for n in range(500)]).ranking.count("|") == 31

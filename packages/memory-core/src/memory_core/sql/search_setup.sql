@@ -18,7 +18,10 @@ WITH vector_index AS (
         AND access.amname IN ('ivfflat', 'hnsw')
 ),
 common_term AS (
-    SELECT common.lexeme, max(common.frequency) AS frequency
+    SELECT
+        common.lexeme,
+        max(common.frequency) AS frequency,
+        sum(common.frequency * pg_class.reltuples) AS expected_rows
     FROM pg_stats
     JOIN pg_class ON pg_class.oid = to_regclass(format('%I.%I', pg_stats.schemaname, pg_stats.tablename))
     CROSS JOIN LATERAL unnest(
@@ -31,10 +34,13 @@ common_term AS (
     GROUP BY common.lexeme
 ),
 term AS (
-    SELECT query.lexeme, coalesce(common_term.frequency, 0) AS frequency
+    SELECT
+        query.lexeme,
+        query.place,
+        coalesce(common_term.frequency, 0)::float8 AS frequency,
+        coalesce(common_term.expected_rows, 0)::float8 AS expected_rows
     FROM unnest(tsvector_to_array(to_tsvector('english', $1))) WITH ORDINALITY AS query (lexeme, place)
     LEFT JOIN common_term USING (lexeme)
-    ORDER BY frequency, query.place
 )
 SELECT
     set_config('plan_cache_mode', 'force_custom_plan', true) AS plans,
@@ -48,8 +54,9 @@ SELECT
     ) AS iterative_scan,
     ARRAY(SELECT table_name::text FROM vector_index WHERE kind = 'hnsw') AS approximate_tables,
     plainto_tsquery('english', $1)::text AS every_term,
-    ARRAY(SELECT lexeme FROM term) AS lexemes,
-    ARRAY(SELECT frequency::float8 FROM term) AS frequencies;
+    ARRAY(SELECT lexeme FROM term ORDER BY expected_rows, place) AS lexemes,
+    ARRAY(SELECT frequency FROM term ORDER BY expected_rows, place) AS frequencies,
+    ARRAY(SELECT expected_rows FROM term ORDER BY expected_rows, place) AS expected_rows;
 
 -- set_sizes --
 -- How many memories a search may have to compare, counted no further than needed.
