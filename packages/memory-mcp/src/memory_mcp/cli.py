@@ -8,9 +8,27 @@ import click
 
 from memory_mcp import __version__
 from memory_mcp.commands.call import call
+from memory_mcp.commands.cleanup import cleanup
+from memory_mcp.commands.completion import completion
+from memory_mcp.commands.confirm import confirm
+from memory_mcp.commands.consolidate import consolidate
+from memory_mcp.commands.context import context
 from memory_mcp.commands.demo import demo
+from memory_mcp.commands.export import export
+from memory_mcp.commands.forget import forget
+from memory_mcp.commands.get import get
+from memory_mcp.commands.import_memories import import_memories
 from memory_mcp.commands.migrate import migrate
 from memory_mcp.commands.plugins import plugins
+from memory_mcp.commands.purge import purge
+from memory_mcp.commands.recall import recall
+from memory_mcp.commands.reembed import reembed
+from memory_mcp.commands.requeue import requeue
+from memory_mcp.commands.search import search
+from memory_mcp.commands.stats import stats
+from memory_mcp.commands.store import store
+from memory_mcp.commands.sweep import sweep
+from memory_mcp.commands.worker import worker
 from memory_mcp.failures import FailingInOneLine
 from memory_mcp.invocation import Invocation
 from memory_mcp.log_lines import log_to_stderr
@@ -48,7 +66,32 @@ def memory(
     context.obj = Invocation(config_file, dsn, data_dir, schema, tenant)
 
 
-for command in (call, demo, migrate, plugins):
+COMMANDS = (
+    call,
+    cleanup,
+    completion,
+    confirm,
+    consolidate,
+    context,
+    demo,
+    export,
+    forget,
+    get,
+    import_memories,
+    migrate,
+    plugins,
+    purge,
+    recall,
+    reembed,
+    requeue,
+    search,
+    stats,
+    store,
+    sweep,
+    worker,
+)
+
+for command in COMMANDS:
     memory.add_command(command)
 
 

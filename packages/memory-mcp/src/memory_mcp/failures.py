@@ -1,5 +1,6 @@
 """Turns errors into one line on stderr and an exit code that means something."""
 
+import signal
 from typing import Any
 
 import click
@@ -22,6 +23,15 @@ class WrongInput(Failed):
     exit_code = 2
 
 
+class Interrupted(click.ClickException):
+    """Somebody pressed Ctrl-C; the exit code is the one that shells give a process that SIGINT ended."""
+
+    exit_code = 128 + signal.SIGINT
+
+    def __init__(self) -> None:
+        super().__init__("interrupted")
+
+
 class FailingInOneLine(click.Group):
     """A group whose commands fail with a message instead of a traceback where the error is one we know."""
 
@@ -30,9 +40,12 @@ class FailingInOneLine(click.Group):
 
         Raises:
             Failed: the command failed in a way that its message explains.
+            Interrupted: it was interrupted, and has left everything in order.
         """
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted from None
         except InvalidInputError as error:
             raise WrongInput(str(error)) from error
         except MemoryModuleError as error:

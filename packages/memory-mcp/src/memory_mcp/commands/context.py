@@ -1,0 +1,14 @@
+"""`memory context`: the block of text that is put before a session's instructions."""
+
+import click
+from memory_core.retrieval_tools import memory_context
+
+from memory_mcp.tool_commands import ToolCommand
+
+context = ToolCommand(
+    "context",
+    lambda: memory_context,
+    click.echo,
+    named=("butler",),
+    help="Print the facts and rules that matter for a prompt, as one text for a model.",
+)
