@@ -59,3 +59,10 @@ async def embed_texts(embedder: Embedder, texts: Sequence[str]) -> list[list[flo
             f"it must return one vector of {embedder.dimensions} numbers per text"
         )
     return vectors
+
+
+async def close_embedder(embedder: Embedder) -> None:
+    """Close an embedder that can be closed; those that cannot hold nothing."""
+    close = getattr(embedder, "close", None)
+    if close is not None:
+        await asyncio.to_thread(close)

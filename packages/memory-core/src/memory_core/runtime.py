@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memory_core.callers import DEFAULT_TENANT, parse_tenant
 from memory_core.config import MemoryModuleConfig
 from memory_core.config_sources import load_config
-from memory_core.embedding import Embedder
+from memory_core.embedding import Embedder, close_embedder
 from memory_core.errors import ConfigError, InvalidInputError, TenantMismatchError
 from memory_core.migrating import migrate
 from memory_core.plugin_selection import collect_tools, load_plugins, migration_chains, require_named_plugins
@@ -64,7 +63,7 @@ class Memory:
         chains = migration_chains(loaded)
         async with AsyncExitStack() as stack:
             embedder = loaded.create("memory_embedding_backends", settings.embedding_backend)
-            stack.push_async_callback(_close_embedder, embedder)
+            stack.push_async_callback(close_embedder, embedder)
             _require_expected_model(embedder, settings)
             server = await stack.enter_async_context(reach_server(settings, dsn=dsn, data_dir=data_dir))
             await migrate(server.pool, schema=settings.schema_name, chains=chains)
@@ -108,9 +107,3 @@ def _require_expected_model(embedder: Embedder, config: MemoryModuleConfig) -> N
                 f"{config.embedding_backend!r} has {getattr(embedder, property_name)!r}; "
                 "leave it out, or choose the backend and options that have it"
             )
-
-
-async def _close_embedder(embedder: Embedder) -> None:
-    close = getattr(embedder, "close", None)
-    if close is not None:
-        await asyncio.to_thread(close)
