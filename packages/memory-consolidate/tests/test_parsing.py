@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_consolidate import ConsolidationResult, parse_consolidation_output
-from memory_consolidate.parsing import KEYS, MAX_ACTIONS, NO_JSON
+from memory_consolidate.parsing import KEYS, MAX_ACTIONS, MAX_READINGS, NO_JSON
 
 FACT = {"subject": "user", "predicate": "city", "content": "Paris"}
 
@@ -232,3 +232,27 @@ def test_no_json_raises_whole_or_cut(value, before, after, cut):
 @pytest.mark.parametrize("text", ['{"a":' * 100_000, "{" * 500_000, '{"new_facts":[' * 50_000, "```json\n" * 100_000])
 def test_deep_nesting_ends_in_a_result(text):
     assert not parse_consolidation_output(text).answered
+
+
+def test_a_number_of_absurd_length_does_not_cost_the_answer():
+    text = answer(new_facts=[FACT | {"importance": 0}]).replace('"importance": 0', f'"importance": {"9" * 5000}')
+    assert [fact.importance for fact in parse_consolidation_output(text).new_facts] == [5.0]
+
+
+def test_a_fence_that_never_closes_does_not_hide_the_answer():
+    assert len(parse_consolidation_output("```json\n" + answer(new_facts=[FACT])).new_facts) == 1
+    assert len(parse_consolidation_output("`````\n" + fenced(answer(new_facts=[FACT]))).new_facts) == 1
+
+
+@pytest.mark.parametrize("rest", ['"' + "x" * 100_000, "[" + "1," * 50_000, '"' + "x" * 100_000 + '"'])
+def test_false_starts_that_read_far_ahead_are_bounded_together(monkeypatch, rest):
+    starts = []
+
+    class CountingDecoder(json.JSONDecoder):
+        def raw_decode(self, text, position=0):
+            starts.append(position)
+            return super().raw_decode(text, position)
+
+    monkeypatch.setattr("memory_consolidate.parsing._DECODER", CountingDecoder())
+    assert not parse_consolidation_output('{"k":' * 300 + rest).answered
+    assert len(starts) <= MAX_READINGS + 1

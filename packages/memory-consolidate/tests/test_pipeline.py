@@ -194,6 +194,10 @@ async def test_requeue_brings_dead_letters_back(pool, embedder, model, tell, row
     assert await rows("SELECT consolidation_status FROM episodes WHERE tenant_id = 'else'") == [("dead_letter",)]
     with pytest.raises(InvalidInputError, match="episode_ids 'x' is not a UUID"):
         await requeue(pool, episode_ids=["x"])
+    with pytest.raises(InvalidInputError, match="butler ' ' is empty"):
+        await requeue(pool, butler=" ")
+    with pytest.raises(InvalidInputError, match="request_context '5' is not an object"):
+        await run_consolidation(pool, None, request_context=5)
 
 
 async def test_younger_episodes_wait_for_older_ones_that_failed(pool, embedder, scripted, model, tell, rows, now):

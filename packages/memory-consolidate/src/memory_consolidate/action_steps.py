@@ -170,7 +170,7 @@ class ActionSteps:
         return Outcome(kind, memory_id, "confirmations", len(created))
 
     async def _confirm_memory(self, kind: MemoryType, memory_id: UUID) -> None:
-        await confirm_memory(
+        confirmed = await confirm_memory(
             self.connection,
             kind,
             memory_id,
@@ -178,6 +178,8 @@ class ActionSteps:
             request_context=self._context,
             now=self.now,
         )
+        if not confirmed:
+            raise InvalidInputError(f"{kind} '{memory_id}' has just been deleted; nothing is confirmed")
 
     async def _link_to_episodes(self, kind: MemoryType, memory_id: UUID, evidence: Sequence[UUID]) -> int:
         created = await insert_links(

@@ -17,6 +17,7 @@ from memory_core.database import UNAVAILABLE, transaction
 from memory_core.events import Event, record_events
 from memory_core.queries import load_queries
 from memory_core.rows import row_to_dict
+from memory_core.text import clean_name
 from memory_core.validation import parse_id, parse_moment
 
 from memory_consolidate.prompting import episode_room, fitting_episodes
@@ -167,12 +168,13 @@ async def requeue(
     """Give dead letters a new start and return how many there were: all of them, one butler's, or those named.
 
     Raises:
-        InvalidInputError: an id is not a UUID.
+        InvalidInputError: an id is not a UUID, or the butler is not a name.
     """
     caller = Caller.of(tenant_id, request_context)
+    chosen = None if butler is None else clean_name(butler, "butler")
     ids = None if episode_ids is None else [parse_id(id_, "episode_ids") for id_ in episode_ids]
     async with transaction(pool) as connection:
-        rows = await connection.fetch(SQL["requeue_episodes"], caller.tenant_id, butler, ids)
+        rows = await connection.fetch(SQL["requeue_episodes"], caller.tenant_id, chosen, ids)
         events = [Event("episode_requeued", "episode", row["id"], {"from": "dead_letter"}) for row in rows]
         await record_events(connection, events, caller=caller, now=parse_moment(now))
     return len(rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -25,4 +25,5 @@ class EpisodeGroup:
 
 def consolidation_caller(tenant_id: str, request_context: Mapping[str, Any] | None) -> Caller:
     """Return the caller whose events say that a consolidation did it, unless the context names somebody else."""
-    return Caller.of(tenant_id, {"actor": "consolidation", **(request_context or {})})
+    caller = Caller.of(tenant_id, request_context)
+    return caller if caller.actor else replace(caller, actor="consolidation")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn, TypeVar
@@ -16,8 +17,11 @@ KEYS = ("new_facts", "updated_facts", "new_rules", "confirmations")
 MAX_ACTIONS = 1_000
 MAX_ERRORS = 100
 MAX_FALSE_STARTS = 1_000
+# How many times its own length a text may be read in search of the objects in it.
+MAX_READINGS = 8
+MAX_DIGITS = 4_000
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(?:json\w*)?[ \t]*\r?\n(.*?)^[ \t]*\1", re.DOTALL | re.MULTILINE | re.I)
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*(?:json\w*)?\s*", re.I)
 
 A = TypeVar("A", bound=Action)
 
@@ -49,22 +53,44 @@ def _answer_blocks(text: str) -> list[dict[str, Any]]:
     """Return the JSON objects of the fenced blocks, or else of the whole text."""
     if not isinstance(text, str):
         return []
-    fenced = [block for match in _FENCE.finditer(text) for block in _objects(match[2])]
+    fenced = [block for inside in _fenced_texts(text) for block in _objects(inside)]
     return fenced if _merged(fenced) else fenced + list(_objects(text))
+
+
+def _fenced_texts(text: str) -> Iterator[str]:
+    """Yield what stands between fences; line by line, because a pattern would read on from every fence to the end."""
+    fence: str | None = None
+    inside: list[str] = []
+    for line in text.split("\n"):
+        if fence is not None and line.lstrip(" \t").startswith(fence):
+            yield "\n".join(inside)
+            fence, inside = None, []
+        elif fence is not None:
+            inside.append(line)
+        elif opening := _FENCE.fullmatch(line):
+            fence = opening[1]
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield the outermost JSON objects in a text; the decoder itself knows which braces are inside strings."""
-    position, false_starts = text.find("{"), 0
+    position, false_starts, readable = text.find("{"), 0, MAX_READINGS * len(text)
     # Bounded, because each false start may read far ahead: nested openings would otherwise cost the square of the text.
-    while position >= 0 and false_starts < MAX_FALSE_STARTS:
+    while position >= 0 and false_starts < MAX_FALSE_STARTS and readable >= 0:
         try:
             value, end = _DECODER.raw_decode(text, position)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
             end, false_starts = position + 1, false_starts + 1
+            readable -= _end_of_reading(error, text) - position
         else:
             yield value
         position = text.find("{", end)
+
+
+def _end_of_reading(error: Exception, text: str) -> int:
+    # A string that never ends is reported where it begins, after all of the text was read.
+    if isinstance(error, json.JSONDecodeError) and not error.msg.startswith("Unterminated string"):
+        return error.pos
+    return len(text)
 
 
 def _merged(blocks: list[dict[str, Any]]) -> dict[str, Any]:
@@ -101,4 +127,9 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+def _bounded_integer(digits: str) -> float:
+    # Python refuses to read thousands of digits, and one absurd number must not cost the whole answer.
+    return int(digits) if len(digits) <= MAX_DIGITS else math.nan
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_bounded_integer)
