@@ -14,6 +14,7 @@ from memory_mcp.commands.confirm import confirm
 from memory_mcp.commands.consolidate import consolidate
 from memory_mcp.commands.context import context
 from memory_mcp.commands.demo import demo
+from memory_mcp.commands.doctor import doctor
 from memory_mcp.commands.export import export
 from memory_mcp.commands.forget import forget
 from memory_mcp.commands.get import get
@@ -25,9 +26,11 @@ from memory_mcp.commands.recall import recall
 from memory_mcp.commands.reembed import reembed
 from memory_mcp.commands.requeue import requeue
 from memory_mcp.commands.search import search
+from memory_mcp.commands.serve import serve
 from memory_mcp.commands.stats import stats
 from memory_mcp.commands.store import store
 from memory_mcp.commands.sweep import sweep
+from memory_mcp.commands.token import token
 from memory_mcp.commands.worker import worker
 from memory_mcp.failures import FailingInOneLine
 from memory_mcp.invocation import Invocation
@@ -74,6 +77,7 @@ COMMANDS = (
     consolidate,
     context,
     demo,
+    doctor,
     export,
     forget,
     get,
@@ -85,9 +89,11 @@ COMMANDS = (
     reembed,
     requeue,
     search,
+    serve,
     stats,
     store,
     sweep,
+    token,
     worker,
 )
 

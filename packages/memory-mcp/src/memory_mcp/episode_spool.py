@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -151,6 +152,8 @@ def _locked(path: Path) -> Iterator[bool]:
 
 
 def _sync_directory(directory: Path) -> None:
+    if sys.platform == "win32":
+        return
     # A new file's name is on disk only when its directory is.
     handle = os.open(directory, os.O_RDONLY)
     try:

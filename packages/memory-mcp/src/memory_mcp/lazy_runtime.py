@@ -122,7 +122,9 @@ class LazyRuntime:
                 logger.warning("the memory database went away; opening it again")
                 continue
             except _PASSING as error:
-                logger.warning("the memory database cannot be used, trying again in %g s: %s", pause, error)
+                reason = str(error).partition("\n")[0] or type(error).__name__
+                logger.warning("the memory database cannot be used, trying again in %g s: %s", pause, reason)
+                logger.debug("why the memory database cannot be used", exc_info=error)
                 self._settle(None, error)
             except MemoryModuleError as error:
                 # A wrong configuration does not mend itself: calls are told, and nothing is tried again.

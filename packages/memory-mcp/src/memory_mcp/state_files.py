@@ -1,19 +1,31 @@
 """Where the servers keep their own files: beside the embedded server's data, whichever database is used."""
 
 import hashlib
+import sys
 from pathlib import Path
 
+import platformdirs
 from memory_core import MemoryModuleConfig
 from memory_core.database import masked_dsn
-from memory_core.embedded.layout import Layout, default_data_dir
+from memory_core.embedded.layout import APPLICATION, Layout, default_data_dir, prepare_data_dir
 
 from memory_mcp.episode_spool import EpisodeSpool
 
 
 def state_directory(config: MemoryModuleConfig, data_dir: Path | None = None) -> Path:
     """Return the directory of the servers' own files."""
-    chosen = data_dir or (Path(config.data_dir) if config.data_dir else default_data_dir())
+    chosen = data_dir or (Path(config.data_dir) if config.data_dir else _default_directory())
     return Layout.at(chosen).data_dir
+
+
+def prepare_state_directory(config: MemoryModuleConfig, data_dir: Path | None = None) -> None:
+    """Make the directory as the embedded server needs it, which changes the rights only of an empty one.
+
+    Raises:
+        ServerError: the place is a PostgreSQL data directory of somebody else's making.
+    """
+    if sys.platform != "win32":
+        prepare_data_dir(Layout.at(state_directory(config, data_dir)))
 
 
 def token_file(config: MemoryModuleConfig, data_dir: Path | None = None) -> Path:
@@ -36,3 +48,9 @@ def episode_spool(
     database = masked_dsn(chosen) if chosen else f"embedded {state_directory(config, data_dir)}"
     identity = hashlib.sha256(f"{database}\0{config.schema_name or ''}".encode()).hexdigest()[:16]
     return EpisodeSpool(root / identity, config.spool.max_bytes)
+
+
+def _default_directory() -> Path:
+    if sys.platform == "win32":
+        return Path(platformdirs.user_data_dir(APPLICATION, appauthor=False))
+    return default_data_dir()
