@@ -10,10 +10,11 @@ from pathlib import Path
 
 import asyncpg
 import pytest
-from memory_core import MigrationError, ServerError, get_memory, migrate, store_fact
+from memory_core import MigrationError, ServerError, get_memory, migrate, store_fact, store_rule
 from memory_core.database import open_pool
 from memory_core.migrating import current_revision, plan
 from memory_core.migration_chains import CORE_CHAIN
+from memory_entities import entity_create
 
 from tests.schema_snapshot import SNAPSHOT, describe_schema
 
@@ -201,6 +202,48 @@ async def test_rows_of_the_first_schema_survive_the_upgrade(connection):
     )
     assert tuple(episode) == ("consolidated", 2, "e", True)
     assert await connection.fetchval("SELECT tenant_id FROM memory_events") == "default"
+
+
+async def test_two_active_facts_of_one_key_become_one_on_the_way_up(connection):
+    """The first revisions kept nobody from storing a key twice, and a fading fact did not count as active."""
+    await migrate(connection, "mem_001")
+    await connection.execute(
+        "INSERT INTO facts (subject, predicate, content, created_at) VALUES"
+        " ('s', 'p', 'older', '2025-01-01'), ('s', 'p', 'newer', '2025-02-01')"
+    )
+    await migrate(connection, "mem_004")
+    await connection.execute(
+        "INSERT INTO facts (subject, predicate, content, validity, created_at) VALUES"
+        " ('s', 'p', 'dim', 'fading', '2025-03-01'),"
+        " ('s', 'q', 'dim', 'fading', '2025-01-01'), ('s', 'q', 'newer and dim', 'fading', '2025-02-01')"
+    )
+    await migrate(connection)
+    active = await connection.fetch("SELECT content FROM facts WHERE validity = 'active' ORDER BY predicate")
+    assert [row["content"] for row in active] == ["newer", "newer and dim"]
+    assert await connection.fetchval("SELECT count(*) FROM facts WHERE validity = 'superseded'") == 3
+
+
+@pytest.mark.parametrize("target", ["mem_003", "mem_001"])
+async def test_what_tenants_and_entities_kept_apart_survives_the_way_down_and_up_again(pool, embedder, target):
+    for tenant in ("chef", "gardener"):
+        entity = await entity_create(pool, "Ada", "person", tenant_id=tenant)
+        await store_fact(pool, "ada", "likes", f"{tenant}'s tea", embedder, tenant_id=tenant)
+        await store_fact(pool, "ada", "likes", "roses", embedder, entity_id=entity, tenant_id=tenant)
+        await store_rule(pool, "Ask first.", embedder, tenant_id=tenant)
+    await migrate(pool, target)
+    await migrate(pool)
+    assert await pool.fetchval("SELECT count(*) FROM facts") == 4
+    assert await pool.fetchval("SELECT count(*) FROM rules") == 2
+    by_name = await pool.fetch("SELECT content FROM facts WHERE entity_id IS NULL AND validity = 'active'")
+    # The newest of what now shares one key holds it.
+    assert [row["content"] for row in by_name] == ["gardener's tea" if target == "mem_003" else "roses"]
+
+
+async def test_everything_can_be_undone_while_there_are_rows(pool, embedder):
+    for tenant in ("chef", "gardener"):
+        await store_fact(pool, "ada", "likes", "tea", embedder, tenant_id=tenant)
+    await migrate(pool, "base")
+    assert await pool.fetchval("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == 0
 
 
 async def test_a_server_without_pgvector_is_named_as_the_problem(connection, monkeypatch):

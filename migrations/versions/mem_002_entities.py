@@ -44,6 +44,18 @@ def upgrade() -> None:
             ON facts (entity_id, scope, predicate)
             WHERE entity_id IS NOT NULL AND validity = 'active'
     """)
+    # Until now nothing kept two active facts from one key: the newest one stays.
+    op.execute("""
+        UPDATE facts
+        SET validity = 'superseded'
+        FROM (
+            SELECT id, row_number() OVER (PARTITION BY scope, subject, predicate ORDER BY created_at DESC, id) AS place
+            FROM facts
+            WHERE validity = 'active'
+        ) AS holder
+        WHERE facts.id = holder.id
+            AND holder.place > 1
+    """)
     op.execute("""
         CREATE UNIQUE INDEX facts_active_subject_key
             ON facts (scope, subject, predicate)

@@ -68,6 +68,19 @@ def downgrade() -> None:
     op.execute("DROP INDEX episodes_tenant_pending_idx")
     op.execute("DROP INDEX episodes_tenant_butler_created_idx")
     op.execute("DROP INDEX facts_active_subject_key")
+    # Without tenants two of them may hold one key: the newest fact stays.
+    op.execute("""
+        UPDATE facts
+        SET validity = 'superseded'
+        FROM (
+            SELECT id, row_number() OVER (PARTITION BY scope, subject, predicate ORDER BY created_at DESC, id) AS place
+            FROM facts
+            WHERE entity_id IS NULL
+                AND validity = 'active'
+        ) AS holder
+        WHERE facts.id = holder.id
+            AND holder.place > 1
+    """)
     op.execute("""
         CREATE UNIQUE INDEX facts_active_subject_key
             ON facts (scope, subject, predicate)
@@ -80,6 +93,15 @@ def downgrade() -> None:
             WHERE entity_id IS NOT NULL AND validity = 'active'
     """)
     op.execute("ALTER TABLE memory_links DROP CONSTRAINT memory_links_pkey")
+    op.execute("""
+        DELETE FROM memory_links AS link
+        USING memory_links AS kept
+        WHERE kept.source_type = link.source_type
+            AND kept.source_id = link.source_id
+            AND kept.target_type = link.target_type
+            AND kept.target_id = link.target_id
+            AND kept.tenant_id < link.tenant_id
+    """)
     op.execute("""
         ALTER TABLE memory_links ADD CONSTRAINT memory_links_pkey
             PRIMARY KEY (source_type, source_id, target_type, target_id)

@@ -10,6 +10,23 @@ depends_on = None
 
 def upgrade() -> None:
     op.execute("UPDATE facts SET validity = 'retracted' WHERE validity = 'forgotten'")
+    # A fading row counts as active from now on: where its key has an active or a newer one, it gives way.
+    op.execute("""
+        UPDATE facts
+        SET validity = 'superseded'
+        FROM (
+            SELECT
+                id,
+                row_number() OVER (
+                    PARTITION BY tenant_id, scope, entity_id, CASE WHEN entity_id IS NULL THEN subject END, predicate
+                    ORDER BY validity, created_at DESC, id
+                ) AS place
+            FROM facts
+            WHERE validity IN ('active', 'fading')
+        ) AS holder
+        WHERE facts.id = holder.id
+            AND holder.place > 1
+    """)
     op.execute("""
         UPDATE facts
         SET validity = 'active', metadata = metadata || '{"status": "fading"}'
