@@ -19,7 +19,7 @@ MAX_TERMS = 32
 
 
 class Lexeme(NamedTuple):
-    """A word of a query, with the part of the rows that carry it and their number; zero where it is too rare to tell."""
+    """A word of a query, with the part of the rows that carry it and their number; zero where too rare to tell."""
 
     text: str
     frequency: float = 0.0
