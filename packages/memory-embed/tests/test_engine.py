@@ -10,6 +10,7 @@ import pytest
 from memory_core.embedding import SubmittingEmbedder, embed_texts
 from memory_core.errors import ConfigError
 from memory_embed import EmbeddingEngine, EmbeddingError, EngineClosedError, QueueFullError, WeightsError
+from memory_embed.vector_cache import MAX_CHARACTERS
 
 WAIT = 30
 
@@ -132,6 +133,15 @@ def test_the_question_not_asked_for_longest_is_forgotten(open_engine: Callable[.
     for text in ["a", "b", "a", "c", "a", "b"]:
         engine.embed(text)
     assert embedder.passes == [["a"], ["b"], ["c"], ["b"]]
+
+
+def test_long_texts_are_not_kept_for_a_second_question(open_engine: Callable[..., EmbeddingEngine]) -> None:
+    embedder = GatedEmbedder()
+    engine = open_engine(embedder)
+    question, episode = "x" * MAX_CHARACTERS, "x" * (MAX_CHARACTERS + 1)
+    for text in (question, question, episode, episode):
+        engine.embed(text)
+    assert embedder.passes == [[question], [episode], [episode]]
 
 
 def test_a_full_queue_refuses_at_once_and_names_the_limit(open_engine: Callable[..., EmbeddingEngine]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 import platformdirs
 
-from memory_embed.options import one_of, whole_number
+from memory_embed.options import directory, flag, one_of, whole_number
 from memory_embed.precision import Precision
 from memory_embed.texts import clean_text, clean_texts
 from memory_embed.weights import DIMENSIONS, MODEL, REVISION, find_model_files
@@ -40,11 +40,11 @@ class OnnxEmbedder:
         download: bool = True,
     ) -> None:
         one_of("precision", precision, get_args(Precision))
-        self._model_path = Path(model_path) if model_path is not None else None
-        self._cache_dir = Path(cache_dir) if cache_dir is not None else default_cache_dir()
+        self._model_path = directory("model_path", model_path) if model_path is not None else None
+        self._cache_dir = directory("cache_dir", cache_dir) if cache_dir is not None else default_cache_dir()
         self._precision: Precision = precision
         self._threads = whole_number("threads", threads, 1, "1 suits a shared machine")
-        self._download = download
+        self._download = flag("download", download)
         self._session: MiniLMSession | None = None
         self._loading = threading.Lock()
         _embedders.add(self)

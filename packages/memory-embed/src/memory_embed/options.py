@@ -1,6 +1,8 @@
 """Checks of the values that a configuration gives; each error names the option."""
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from memory_core.errors import ConfigError
 
@@ -14,6 +16,28 @@ def whole_number(option: str, value: object, minimum: int, remedy: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
         raise ConfigError(f"{option} {value!r} is not a whole number from {minimum} up; {remedy}")
     return value
+
+
+def flag(option: str, value: object) -> bool:
+    """Return the value if it is true or false.
+
+    Raises:
+        ConfigError: it is not; a text such as "no" would count as true.
+    """
+    if not isinstance(value, bool):
+        raise ConfigError(f"{option} {value!r} is neither true nor false; write it without quotes")
+    return value
+
+
+def directory(option: str, value: object) -> Path:
+    """Return the path that the value names.
+
+    Raises:
+        ConfigError: it names none.
+    """
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        raise ConfigError(f"{option} {value!r} names no directory; give its path, or leave the option out")
+    return Path(value).expanduser()
 
 
 def one_of(option: str, value: str, allowed: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memory_embed.errors import EmbeddingError
-from memory_embed.options import whole_number
+from memory_embed.options import directory, whole_number
 from memory_embed.texts import clean_text, clean_texts
 from memory_embed.weights import DIMENSIONS, MODEL, REPOSITORY, REVISION, data_package_directory
 
@@ -34,7 +34,7 @@ class SentenceTransformersEmbedder:
         self._is_default = model in (MODEL, REPOSITORY)
         self._model = MODEL if self._is_default else model
         self._revision = revision or (REVISION if self._is_default else None)
-        self._path = os.fspath(model_path) if model_path is not None else self._default_path()
+        self._path = str(directory("model_path", model_path)) if model_path is not None else self._default_path()
         self._device = device
         self._threads = threads
         self._transformer: Any = None

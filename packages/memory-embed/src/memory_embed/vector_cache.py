@@ -4,9 +4,12 @@ import threading
 from array import array
 from collections import OrderedDict
 
+# Questions are short. A stored episode may have megabytes, and 256 of those would be kept for nothing.
+MAX_CHARACTERS = 2_000
+
 
 class VectorCache:
-    """The most recently used vectors by text, 3 KB each."""
+    """The most recently used vectors by text, 3 KB and a short text each."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -23,7 +26,9 @@ class VectorCache:
             return vector.tolist()
 
     def put(self, text: str, vector: list[float]) -> None:
-        """Remember a vector and forget the one not used for longest."""
+        """Remember the vector of a short text and forget the one not used for longest."""
+        if len(text) > MAX_CHARACTERS:
+            return
         with self._lock:
             self._vectors[text] = array("d", vector)
             self._vectors.move_to_end(text)

@@ -72,7 +72,7 @@ def data_package_directory() -> Path | None:
 
 def _first_place(model_path: Path | None, cache_dir: Path, *, download: bool) -> ModelFiles:
     if model_path is not None:
-        return ModelFiles(model_path.expanduser(), "model_path")
+        return ModelFiles(model_path, "model_path")
     package = data_package_directory()
     if package is not None:
         return ModelFiles(package, DATA_PACKAGE)
