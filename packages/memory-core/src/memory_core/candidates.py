@@ -10,7 +10,7 @@ from uuid import UUID
 
 from memory_core.callers import parse_tenant
 from memory_core.errors import InvalidInputError
-from memory_core.text import clean_name
+from memory_core.text import clean_name, preprocess_search_query
 from memory_core.validation import parse_confidence, parse_positive
 from memory_core.vocabulary import MemoryType, parse_word
 
@@ -134,3 +134,14 @@ def parse_limit(limit: int) -> int:
         InvalidInputError: it is not a whole number from 1 to 1,000.
     """
     return parse_positive(limit, "limit", MAX_LIMIT)
+
+
+def parse_query(query: str | None) -> str:
+    """Return a query as it is searched for: single spaces, nothing that PostgreSQL cannot hold; empty for no query.
+
+    Raises:
+        InvalidInputError: it is not a text.
+    """
+    if query is not None and not isinstance(query, str):
+        raise InvalidInputError(f"query {str(query)[:60]!r} is not a text; pass a string")
+    return preprocess_search_query(query).encode("utf-8", "ignore").decode("utf-8")

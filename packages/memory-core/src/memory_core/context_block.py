@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_core.callers import DEFAULT_TENANT, Caller
-from memory_core.candidates import search_space
+from memory_core.candidates import parse_query, search_space
 from memory_core.config import RetrievalConfig
 from memory_core.context_budget import Section, TokenCounter, estimate_tokens, fit_sections
 from memory_core.database import UNAVAILABLE, transaction
@@ -19,7 +19,7 @@ from memory_core.queries import load_queries
 from memory_core.recalling import DEFAULT_MIN_CONFIDENCE, Recalled, rank_for_recall
 from memory_core.rows import row_to_dict
 from memory_core.scoring import Scorer
-from memory_core.text import clean_name, preprocess_search_query
+from memory_core.text import clean_name
 from memory_core.validation import parse_moment
 from memory_core.vocabulary import Maturity, MemoryType
 
@@ -85,7 +85,7 @@ async def _sections(
     scorer: Scorer | None,
 ) -> list[Section]:
     weights = settings.score_weights.weights()
-    topic = preprocess_search_query(prompt)
+    topic = parse_query(prompt)
     ranked = await rank_for_recall(pool, topic, embedder, space, settings.default_mode, RECALLED, weights, scorer)
     recalled = {found.hit.candidate.id: found for found in ranked[:RECALLED]}
     async with transaction(pool) as connection:

@@ -8,7 +8,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_core.callers import DEFAULT_TENANT, Caller
-from memory_core.candidates import Candidate, SearchMode, SearchSpace, parse_limit, parse_mode, search_space
+from memory_core.candidates import (
+    Candidate,
+    SearchMode,
+    SearchSpace,
+    parse_limit,
+    parse_mode,
+    parse_query,
+    search_space,
+)
 from memory_core.database import transaction
 from memory_core.embedding import Embedder
 from memory_core.found_memories import read_found, recall_found
@@ -24,7 +32,6 @@ from memory_core.scoring import (
     compute_recency_score,
     effective_confidence,
 )
-from memory_core.text import preprocess_search_query
 from memory_core.validation import parse_moment
 
 if TYPE_CHECKING:
@@ -79,7 +86,7 @@ async def recall(
     caller = Caller.of(tenant_id, request_context)
     space = search_space(caller.tenant_id, types, scope, min_confidence, parse_moment(now))
     chosen = weights if isinstance(weights, ScoreWeights) else ScoreWeights(**dict(weights or {}))
-    text, asked = preprocess_search_query(topic), parse_limit(limit)
+    text, asked = parse_query(topic), parse_limit(limit)
     ranked = await rank_for_recall(pool, text, embedding_engine, space, parse_mode(mode), asked, chosen, scorer)
     if reranker is not None:
         ranked = await _rerank(pool, text, ranked, reranker, space)

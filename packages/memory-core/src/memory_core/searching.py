@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from memory_core.candidates import (
     TermMatch,
     parse_limit,
     parse_mode,
+    parse_query,
     parse_table,
     search_space,
 )
@@ -19,13 +21,12 @@ from memory_core.database import transaction
 from memory_core.embedding import Embedder
 from memory_core.errors import InvalidInputError
 from memory_core.found_memories import read_found
-from memory_core.generations import require_comparable
+from memory_core.generations import active_generation, require_comparable
 from memory_core.ranking import prepare_query, rank_memories
-from memory_core.text import preprocess_search_query
 from memory_core.validation import parse_moment
 
 if TYPE_CHECKING:
-    from memory_core.database import Database
+    from memory_core.database import Connection, Database
 
 DEFAULT_LIMIT = 10
 DEFAULT_MIN_CONFIDENCE = 0.2
@@ -117,7 +118,7 @@ async def search(
     """
     caller = Caller.of(tenant_id, request_context)
     space = search_space(caller.tenant_id, types, scope, min_confidence, parse_moment(now))
-    chosen, text = parse_mode(mode), preprocess_search_query(query)
+    chosen, text = parse_mode(mode), parse_query(query)
     parse_limit(limit)
     if not text:
         return []
@@ -138,10 +139,28 @@ async def _search(
     limit: int,
     match: TermMatch = "any",
 ) -> list[dict[str, Any]]:
-    text = preprocess_search_query(query)
+    text = parse_query(query)
     parse_limit(limit)
     if mode == "keyword" and not text:
         return []
     async with transaction(pool) as connection:
+        if vector is not None:
+            await _require_vector(connection, vector)
         hits = await rank_memories(connection, text, vector, space, mode=parse_mode(mode), limit=limit, match=match)
         return await read_found(connection, hits[:limit], space.tenant_id)
+
+
+async def _require_vector(connection: Connection, vector: Sequence[float]) -> None:
+    """Check that a caller's vector can be compared with the stored ones.
+
+    Raises:
+        InvalidInputError: it has another length, or a number that is none.
+    """
+    active = await active_generation(connection)
+    if active is not None and len(vector) != active.dimensions:
+        raise InvalidInputError(
+            f"query_embedding has {len(vector)} numbers, the stored vectors have {active.dimensions}; "
+            f"embed the query with {active}"
+        )
+    if not all(math.isfinite(number) for number in vector):
+        raise InvalidInputError("query_embedding has a number that is not finite; embed the query again")

@@ -121,6 +121,21 @@ async def test_a_row_of_one_list_only_ranks_behind_the_limit_in_the_other(pool, 
     assert other["rrf_score"] == pytest.approx(1 / (60 + other["semantic_rank"]) + 1 / 68)
 
 
+async def test_a_vector_that_cannot_be_compared_is_refused(pool, embedder):
+    await store_fact(pool, "user", "drink", "coffee", embedder)
+    with pytest.raises(InvalidInputError, match="has 3 numbers, the stored vectors have 384; embed the query with"):
+        await semantic_search(pool, [0.1, 0.2, 0.3], "facts")
+    with pytest.raises(InvalidInputError, match="has a number that is not finite"):
+        await hybrid_search(pool, "coffee", [float("nan")] * 384, "facts")
+
+
+async def test_a_query_with_half_a_character_is_searched_without_it(pool, embedder):
+    await store_fact(pool, "user", "drink", "coffee", embedder)
+    assert len(await keyword_search(pool, "coffee \ud83d", "facts")) == 1
+    with pytest.raises(InvalidInputError, match="query '7' is not a text"):
+        await keyword_search(pool, 7, "facts")
+
+
 async def test_no_result_carries_a_vector(pool, embedder):
     await store_fact(pool, "user", "drink", "coffee", embedder)
     [result] = await hybrid_search(pool, "coffee", embedder.embed("coffee"), "facts")
