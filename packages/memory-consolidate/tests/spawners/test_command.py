@@ -128,6 +128,21 @@ async def test_cancelling_leaves_no_process(program, tmp_path, gone):
             {"model": "m", "base_url": "ftp://x"},
             "modules.memory.plugins.openai.base_url: String should match",
         ),
+        (
+            "openai",
+            {"model": "m", "base_url": "http://[::1/v1"},
+            "modules.memory.plugins.openai.base_url: Value error, Invalid IPv6 URL",
+        ),
+        (
+            "openai",
+            {"model": "m", "base_url": "http://localhost:99999/v1"},
+            "modules.memory.plugins.openai.base_url: Value error, Port out of range",
+        ),
+        (
+            "openai",
+            {"model": "m", "base_url": "http:///v1"},
+            "modules.memory.plugins.openai.base_url: Value error, name a host",
+        ),
     ],
 )
 def test_bad_options_name_the_key(name, options, message):

@@ -34,6 +34,13 @@ async def test_an_answer_comes_with_its_model_and_usage(endpoint, monkeypatch):
     assert endpoint.headers[0]["Authorization"] == "Bearer k-123"
 
 
+async def test_half_a_character_in_a_prompt_is_replaced(endpoint):
+    endpoint.will_complete("the answer")
+    asked = spawner(endpoint)
+    assert (await asked.trigger(prompt="cut \ud83d off", trigger_source="schedule:consolidation")).success
+    assert endpoint.requests[0]["messages"][0]["content"] == "cut ? off"
+
+
 async def test_no_key_is_sent_where_none_is_set(endpoint, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k-123")
     endpoint.will_complete("the answer")

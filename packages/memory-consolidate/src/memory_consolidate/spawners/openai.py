@@ -96,7 +96,7 @@ class OpenAISpawner:
         chosen = {"temperature": self.options.temperature, "max_tokens": self.options.max_tokens}
         return {
             "model": self.options.model,
-            "messages": [{"role": "user", "content": prompt}],
+            "messages": [{"role": "user", "content": prompt.encode("utf-8", "replace").decode()}],
             **{key: value for key, value in chosen.items() if value is not None},
             **self.options.extra_body,
             "stream": False,

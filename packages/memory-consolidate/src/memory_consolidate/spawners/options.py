@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
+from urllib.parse import urlsplit
 
 from memory_core import ConfigError
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+
+def _reachable_url(url: str) -> str:
+    # Reading the port checks it too; what is wrong with an address is to be said at the start, not by each run.
+    parts = urlsplit(url)
+    if not parts.hostname or parts.port == 0:
+        raise ValueError("name a host, and a port from 1 to 65535 if any")
+    return url
 
 
 class SpawnerOptions(BaseModel):
@@ -44,7 +53,7 @@ class AgentOptions(ProgramOptions):
 class OpenAIOptions(SpawnerOptions):
     """The options of `openai`."""
 
-    base_url: str = Field(
+    base_url: Annotated[str, AfterValidator(_reachable_url)] = Field(
         default="http://127.0.0.1:11434/v1", pattern="^https?://", description="The endpoint up to and with /v1."
     )
     model: str = Field(min_length=1, description="The model's name at that endpoint.")
