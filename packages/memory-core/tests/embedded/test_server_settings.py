@@ -61,7 +61,7 @@ async def test_texts_are_split_and_folded_as_unicode(data_dir: Path) -> None:
     assert provider == "b"
 
 
-@pytest.mark.parametrize("name", ["listen_addresses", "hba_file", "port", "unix_socket_directories"])
+@pytest.mark.parametrize("name", ["listen_addresses", "hba_file", "config_file", "port", "unix_socket_directories"])
 def test_a_fixed_setting_is_refused_by_name(data_dir: Path, name: str) -> None:
     with pytest.raises(ConfigError, match=f"'{name}' is fixed"):
         EmbeddedServer(data_dir, settings={name: "x"})

@@ -33,6 +33,7 @@ LINUX_DEFAULTS: Mapping[str, str] = {"recovery_init_sync_method": "syncfs"}
 # These hold the promise "unix socket only, peer only, one place"; a caller cannot loosen them.
 FIXED = frozenset(
     {
+        "config_file",
         "data_directory",
         "external_pid_file",
         "hba_file",
