@@ -18,6 +18,11 @@ from memory_agent.validation import require_encodable, require_limit, require_te
 LIST_LIMIT = 20
 
 _SQL = load_queries("memories.sql")
+_FORGET_ENRICHMENT = (
+    _SQL["forget_category"],
+    _SQL["forget_embedding"],
+    load_queries("crossrefs.sql")["forget_cross_refs"],
+)
 
 logger = logging.getLogger(__name__)
 
@@ -62,9 +67,9 @@ def write_memory(
 
 def _forget_enrichment(db: sqlite3.Connection, memory_id: str) -> None:
     # A category, vector or reference older than the content would describe words that are gone.
-    for statement in ("forget_category", "forget_embedding", "forget_cross_refs"):
+    for statement in _FORGET_ENRICHMENT:
         with missing_table_tolerated():
-            fetch(db, _SQL[statement], {"memory_id": memory_id})
+            fetch(db, statement, {"memory_id": memory_id})
 
 
 def recall_memory(db: sqlite3.Connection, agent_id: str, key: str) -> AgentMemory | None:

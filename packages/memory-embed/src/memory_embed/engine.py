@@ -140,6 +140,7 @@ class EmbeddingEngine:
             if isinstance(self._embedder, LoadingEmbedder):
                 self._embedder.load()
         except Exception as error:
+            # An isolation point: the worker outlives whatever a backend raises, and the callers get the error.
             logger.exception("embedding model %r could not be loaded", self._embedder.model)
             for portion in portions:
                 portion.job.fail(error)
@@ -152,6 +153,7 @@ class EmbeddingEngine:
             vectors = self._embedder.embed_batch(texts)
             self._check_count(vectors, texts)
         except Exception as error:
+            # An isolation point too: one text that the backend cannot take must fail only the call that it came with.
             self._run_apart(portions, error)
             return
         for portion in portions:

@@ -65,9 +65,3 @@ WHERE memory_id = :memory_id
 -- Of a memory whose content is new.
 DELETE FROM memory_embeddings
 WHERE memory_id = :memory_id
-
--- forget_cross_refs --
--- Of a memory whose content is new, from both sides.
-DELETE FROM memory_cross_refs
-WHERE source_id = :memory_id
-    OR target_id = :memory_id
