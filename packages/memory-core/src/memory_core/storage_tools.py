@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import Field
-from typing_extensions import TypedDict  # pydantic reads typing's own only from Python 3.12 on
+from typing_extensions import NotRequired, TypedDict  # pydantic reads typing's own only from Python 3.12 on
 
 from memory_core.episodes import store_episode
 from memory_core.facts import store_fact
@@ -29,6 +29,12 @@ class Stored(TypedDict):
 
     id: str
     memory_type: str
+
+
+class StoredEpisode(Stored):
+    """The answer to an episode's store call."""
+
+    spooled: NotRequired[Annotated[bool, Field(description="True: kept on disk until the database is back.")]]
 
 
 class Changed(TypedDict):
@@ -54,7 +60,7 @@ async def memory_store_episode(
     session_id: Annotated[UUID | None, Field(description="The session that it belongs to.")] = None,
     importance: Importance = 5.0,
     request_context: RequestContext = None,
-) -> Stored:
+) -> StoredEpisode:
     """Remember what happened in a session: an observation, a conversation turn, a result.
 
     Episodes are kept for a week and distilled into facts and rules. Store lasting truths with memory_store_fact.
@@ -138,7 +144,9 @@ async def memory_get(
     memory: Memory, memory_type: Kind, memory_id: MemoryId, request_context: RequestContext = None
 ) -> Found:
     """Read one memory in full by its id, with its state; found is false if there is none."""
-    found = await get_memory(memory.pool, memory_type, memory_id, tenant_id=memory.tenant_id)
+    found = await get_memory(
+        memory.pool, memory_type, memory_id, tenant_id=memory.tenant_id, request_context=request_context
+    )
     return {"found": found is not None, "memory": found}
 
 

@@ -61,11 +61,13 @@ class LazyRuntime:
         open_memory: Callable[[], AbstractAsyncContextManager[Memory]],
         *,
         wait_seconds: float,
+        preload: bool = True,
         beside: Sequence[Beside] = (),
         when_available: Callable[[Memory], Awaitable[None]] | None = None,
     ) -> None:
         self._open_memory = open_memory
         self._wait_seconds = wait_seconds
+        self._preload = preload
         self._beside = beside
         self._when_available = when_available
         self._memory: Memory | None = None
@@ -142,7 +144,8 @@ class LazyRuntime:
         async with AsyncExitStack() as stack:
             stack.callback(self._unsettle)
             memory = await stack.enter_async_context(self._open_memory())
-            _preload(memory)
+            if self._preload:
+                _preload(memory)
             for start in self._beside:
                 await stack.enter_async_context(start(memory))
             self._settle(memory, None)

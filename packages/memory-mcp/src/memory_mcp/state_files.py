@@ -41,11 +41,16 @@ def episode_spool(
     """Return the spool of the database that a configuration names, or None where it is turned off."""
     if config.spool.max_bytes == 0:
         return None
-    root = Path(config.spool.directory).expanduser() if config.spool.directory else None
-    root = root or state_directory(config, data_dir) / "spool"
     chosen = dsn or (None if data_dir else config.dsn)
-    # Each database has its own directory: what was meant for one must never be replayed into another.
     database = masked_dsn(chosen) if chosen else f"embedded {state_directory(config, data_dir)}"
+    return spool_of(config, database, data_dir)
+
+
+def spool_of(config: MemoryModuleConfig, database: str, data_dir: Path | None = None) -> EpisodeSpool:
+    """Return the spool of one database, told apart by any text that no other database has."""
+    configured = config.spool.directory
+    root = Path(configured).expanduser() if configured else state_directory(config, data_dir) / "spool"
+    # Each has a directory of its own: what was meant for one must never be replayed into another.
     identity = hashlib.sha256(f"{database}\0{config.schema_name or ''}".encode()).hexdigest()[:16]
     return EpisodeSpool(root / identity, config.spool.max_bytes)
 

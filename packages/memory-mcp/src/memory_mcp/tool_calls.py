@@ -36,7 +36,7 @@ class ToolCalls:
         self.tools = tools
         self._runtime = runtime
         self._config = config
-        self._keeper = keeper
+        self.keeper = keeper
 
     async def call(self, name: str, arguments: Mapping[str, Any], tenant_id: str) -> Any:
         """Run a tool and return its answer as JSON types.
@@ -64,8 +64,8 @@ class ToolCalls:
             raise CallTimeoutError(f"{name} took longer than {limit:g} seconds and was stopped") from None
 
     async def _run(self, tool: Tool, arguments: Mapping[str, Any], checked: Mapping[str, Any], tenant_id: str) -> Any:
-        if tool.name == EPISODE_TOOL and self._keeper is not None:
-            return await self._keeper.store(checked, tenant_id)
+        if tool.name == EPISODE_TOOL and self.keeper is not None:
+            return await self.keeper.store(checked, tenant_id)
         try:
             memory = await self._runtime.memory()
             answer = await tool.call(memory.for_tenant(tenant_id), arguments)
