@@ -10,9 +10,8 @@ from uuid import UUID
 
 from memory_core.callers import DEFAULT_TENANT, Caller
 from memory_core.database import transaction
-from memory_core.errors import InvalidInputError
 from memory_core.queries import load_queries
-from memory_core.validation import parse_moment
+from memory_core.validation import parse_count, parse_days, parse_moment
 
 if TYPE_CHECKING:
     from memory_core.database import Connection, Database
@@ -40,16 +39,16 @@ async def run_episode_cleanup(
     `tenant_id=None` means all tenants; it is for the worker alone: no tool passes it.
 
     Raises:
-        InvalidInputError: a limit is negative.
+        InvalidInputError: a limit is negative or not a number.
     """
-    _require_not_negative(max_entries, "max_entries")
-    _require_not_negative(grace_days, "grace_days")
+    kept = parse_count(max_entries, "max_entries")
+    grace = timedelta(days=parse_days(grace_days, "grace_days", may_be_zero=True))
     caller = Caller.of(DEFAULT_TENANT if tenant_id is None else tenant_id, request_context)
     bound = None if tenant_id is None else caller.tenant_id
     moment = parse_moment(now)
     cleanup = _Cleanup(pool, bound, caller, moment)
-    expired = await cleanup.delete("lock_expired_episodes", "expired", moment, moment - timedelta(days=grace_days))
-    surplus = await cleanup.delete("lock_surplus_episodes", "capacity", max_entries)
+    expired = await cleanup.delete("lock_expired_episodes", "expired", moment, moment - grace)
+    surplus = await cleanup.delete("lock_surplus_episodes", "capacity", kept)
     async with transaction(pool) as connection:
         remaining = await connection.fetchval(SQL["count_episodes"], bound)
     return {"expired_deleted": expired, "capacity_deleted": surplus, "remaining": remaining}
@@ -78,8 +77,3 @@ class _Cleanup:
     async def _delete_batch(self, connection: Connection, ids: list[UUID], reason: str) -> None:
         actor = self.caller.actor or "episode_cleanup"
         await connection.execute(SQL["delete_episodes"], ids, actor, self.caller.request_id, self.now, reason)
-
-
-def _require_not_negative(value: float, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-        raise InvalidInputError(f"{name} {value!r} is negative or not a number; pass 0 or more")

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from memory_core.scoring import ScoreWeights
+from memory_core.validation import MAX_COUNT, MAX_DAYS
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 
@@ -29,10 +30,12 @@ class Section(BaseModel):
 class EpisodesConfig(Section):
     """How long episodes are kept."""
 
-    default_ttl_days: float = Field(default=7, gt=0, description="Days until a new episode expires.")
-    max_entries: int = Field(default=10_000, ge=0, description="Episodes that the cleanup keeps per tenant.")
+    default_ttl_days: float = Field(default=7, gt=0, le=MAX_DAYS, description="Days until a new episode expires.")
+    max_entries: int = Field(
+        default=10_000, ge=0, le=MAX_COUNT, description="Episodes that the cleanup keeps per tenant."
+    )
     grace_days: float = Field(
-        default=0, ge=0, description="Days that an expired episode is kept while not consolidated."
+        default=0, ge=0, le=MAX_DAYS, description="Days that an expired episode is kept while not consolidated."
     )
 
 

@@ -9,9 +9,12 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
+import asyncpg
+
 from memory_core.callers import DEFAULT_TENANT, Caller
 from memory_core.database import transaction
 from memory_core.embedding import Embedder, embed_texts
+from memory_core.errors import InvalidInputError
 from memory_core.events import Event, record_events
 from memory_core.generations import require_generation
 from memory_core.queries import load_queries
@@ -141,7 +144,11 @@ async def _store_new(
         return
     turns = _turns(ids, episodes, vectors, now)
     await lock_sessions(connection, {turn.session_id for turn in turns}, caller)
-    await _insert(connection, ids, episodes, vectors, caller, now)
+    try:
+        await _insert(connection, ids, episodes, vectors, caller, now)
+    except asyncpg.UniqueViolationError as error:
+        # An id that this tenant has stored before is known by now: this one is somebody else's.
+        raise InvalidInputError(f"episode_id is taken ({error.detail}); choose a new random UUID") from None
     await add_turns(connection, turns, caller)
     events = [Event("episode_created", "episode", id_) for id_ in ids]
     await record_events(connection, events, caller=caller, now=now)

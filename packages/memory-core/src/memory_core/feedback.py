@@ -85,7 +85,7 @@ async def _mark(
 ) -> dict[str, Any] | None:
     caller = Caller.of(tenant_id, request_context)
     asked, moment, told = parse_id(rule_id, "rule_id"), parse_moment(now), parse_reason(reason)
-    context = json.dumps(parse_metadata(request_context))
+    context = json.dumps(parse_metadata(request_context, "request_context"))
     async with transaction(pool) as connection:
         row = await connection.fetchrow(SQL["lock_rule_standing"], caller.tenant_id, asked)
         if row is None:

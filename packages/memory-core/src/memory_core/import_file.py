@@ -100,7 +100,7 @@ def _row(line: str, number: int) -> dict[str, Any]:
 def _parse(line: str, number: int) -> dict[str, Any]:
     try:
         row = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInputError(
             f"line {number} is not JSON ({error}); the file may be cut short: export the memories again"
         ) from None

@@ -65,13 +65,14 @@ async def get_links(
     *,
     direction: Direction = "both",
     tenant_id: str = DEFAULT_TENANT,
+    request_context: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     """Return the links of a memory, newest first.
 
     Raises:
         InvalidInputError: the type, the id or the direction is not valid.
     """
-    caller = Caller.of(tenant_id)
+    caller = Caller.of(tenant_id, request_context)
     kind = parse_word(MemoryType, memory_type, "memory_type")
     if direction not in ("outgoing", "incoming", "both"):
         raise InvalidInputError(f"direction {direction!r} is not one of: outgoing, incoming, both")

@@ -30,6 +30,7 @@ async def get_memory(
     memory_id: UUID | str,
     *,
     tenant_id: str = DEFAULT_TENANT,
+    request_context: Mapping[str, Any] | None = None,
     now: datetime | None = None,
 ) -> dict[str, Any] | None:
     """Return a memory with its `state`, counting the reference; `None` where the tenant has no such memory.
@@ -37,7 +38,7 @@ async def get_memory(
     Raises:
         InvalidInputError: the type or the id is not valid.
     """
-    caller = Caller.of(tenant_id)
+    caller = Caller.of(tenant_id, request_context)
     kind = parse_word(MemoryType, memory_type, "memory_type")
     asked = parse_id(memory_id)
     async with transaction(pool) as connection:

@@ -7,7 +7,7 @@ not depend on how much there is.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -52,13 +52,14 @@ async def export_memories(
     embeddings: bool = True,
     progress: Progress | None = None,
     tenant_id: str = DEFAULT_TENANT,
+    request_context: Mapping[str, Any] | None = None,
     now: datetime | None = None,
 ) -> dict[str, int]:
     """Write a tenant's memories, entities, links and events line by line, and return how many of each kind.
 
     Without `embeddings` the file is about a tenth as large, and importing it embeds every text anew.
     """
-    caller = Caller.of(tenant_id)
+    caller = Caller.of(tenant_id, request_context)
     async with _snapshot(pool) as connection:
         counts = dict(await _fetchrow(connection, SQL["exported_counts"], caller.tenant_id))
         generation = await active_generation(connection)

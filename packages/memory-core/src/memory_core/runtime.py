@@ -82,7 +82,7 @@ class Memory:
         if tenant_id is not None and tenant_id != self.tenant_id:
             raise TenantMismatchError(
                 f"tenant_id {tenant_id!r} is not the caller's tenant {self.tenant_id!r}; "
-                "leave it out, or authenticate as that tenant"
+                f"pass {self.tenant_id!r}, leave it out where you may, or authenticate as that tenant"
             )
         return self.tenant_id
 

@@ -183,7 +183,15 @@ async def test_ids_of_another_tenant_are_conflicts_and_that_tenant_is_left_alone
     assert result["fact"].conflicts == counts["fact"]
     assert result["event"].conflicts == counts["event"]
     assert await contents(pool, "one") == before
-    assert not (await contents(pool, "two"))["facts"]
+    assert not any((await contents(pool, "two")).values())
+
+
+async def test_a_link_survives_the_deletion_of_one_of_its_ends(pool, other_pool, embedder):
+    ids = await populate(pool, embedder)
+    await pool.execute("DELETE FROM episodes WHERE id = $1", ids["episode"])
+    lines, counts = await exported(pool)
+    result = await import_memories(other_pool, lines, embedder)
+    assert result["link"].inserted == counts["link"] == 2
 
 
 async def test_a_key_that_is_taken_keeps_its_fact_and_is_reported(pool, other_pool, embedder):
@@ -270,6 +278,7 @@ BROKEN = {
     "a cut line": (lambda lines: [*lines[:-1], lines[-1][:20]], r"line \d+ is not JSON"),
     "a cut file": (lambda lines: lines[:-1], r"the file ends after \d+ of \d+ lines; nothing was imported"),
     "an unknown kind": (lambda lines: changed(lines, 2, kind="dream"), r"line 2 has kind 'dream', which is not one of"),
+    "endless nesting": (lambda lines: [lines[0], "[" * 100_000], "line 2 is not JSON"),
     "no object": (lambda lines: [lines[0], "[1]"], "line 2 is not a JSON object"),
     "a bad id": (lambda lines: changed(lines, 2, id="nope"), r"lines 2 to 2 cannot be stored as entity .*nothing was"),
     "a missing value": (lambda lines: changed(lines, 3, content=None), r"lines 3 to \d+ cannot be stored as episode"),

@@ -8,7 +8,9 @@ from memory_core import (
     MemoryModuleError,
     TenantMismatchError,
     confirm_memory,
+    export_memories,
     forget_memory,
+    get_links,
     get_memory,
     store_episode,
     store_fact,
@@ -25,6 +27,13 @@ BAD_CONTENT = [
     pytest.param("a\ud800b", r"lone surrogate '\\ud800' at position 1; only valid Unicode", id="lone surrogate"),
     pytest.param(None, "content is NoneType, not text", id="not text"),
 ]
+
+
+def _nested(levels):
+    value = {}
+    for _ in range(levels):
+        value = {"x": value}
+    return value
 
 
 @pytest.fixture
@@ -69,6 +78,9 @@ async def test_importance_outside_its_range_is_refused(pool, embedder, unchanged
         ({"metadata": {"x": object()}}, "metadata cannot be written as JSON"),
         ({"metadata": {"x": "\ud800"}}, "metadata cannot be written as JSON"),
         ({"metadata": ["x"]}, "is not an object"),
+        ({"metadata": _nested(51)}, "metadata cannot be written as JSON .* nested more than 50 levels deep"),
+        ({"metadata": _nested(100_000)}, "nested more than 50 levels deep"),
+        ({"now": "2026-03-01"}, "moment '2026-03-01' is str, not a datetime; pass one"),
         ({"metadata": {"x": "y" * 300_000}}, "metadata is .* bytes long, at most 262,144"),
         ({"confidence": 1.5}, "confidence 1.5 is not a number from 0 to 1"),
         ({"entity_id": "42"}, "entity_id '42' is not a UUID"),
@@ -117,3 +129,23 @@ async def test_a_request_context_of_another_tenant_is_refused(pool, embedder, un
     with pytest.raises(TenantMismatchError, match="names tenant 'b', but the caller is authenticated for 'a'"):
         await store_fact(pool, "s", "p", "c", embedder, tenant_id="a", request_context={"tenant_id": "b"})
     await unchanged()
+
+
+@pytest.mark.parametrize("days", [0, -1, True, "7", float("nan"), float("inf"), 1e12])
+async def test_a_time_to_live_that_is_no_number_of_days_is_refused(pool, embedder, unchanged, days):
+    with pytest.raises(InvalidInputError, match=r"ttl_days .* is not a number of days above 0 up to 36,500"):
+        await store_episode(pool, "c", "b", embedder, ttl_days=days)
+    await unchanged()
+
+
+async def test_metadata_of_fifty_levels_are_kept(pool, embedder):
+    fact_id = await store_fact(pool, "s", "p", "c", embedder, metadata=_nested(49))
+    assert (await get_memory(pool, "fact", fact_id))["metadata"] == _nested(49)
+
+
+async def test_a_read_refuses_a_request_that_names_another_tenant(pool):
+    for read in (get_memory, get_links):
+        with pytest.raises(TenantMismatchError, match="request_context names tenant 'acme'"):
+            await read(pool, "fact", uuid4(), request_context={"tenant_id": "acme"})
+    with pytest.raises(TenantMismatchError, match="request_context names tenant 'acme'"):
+        await export_memories(pool, print, request_context={"tenant_id": "acme"})

@@ -61,3 +61,11 @@ async def test_a_batch_stores_what_is_new_in_it_with_its_own_time(pool, embedder
 async def test_a_malformed_chosen_id_is_refused(pool, embedder):
     with pytest.raises(InvalidInputError, match="episode_id 'seven' is not"):
         await store_episode(pool, "tea", "jeeves", embedder, episode_id="seven")
+
+
+async def test_an_id_that_another_tenant_has_is_refused_and_changes_nothing(pool, embedder):
+    chosen = await store_episode(pool, "tea", "jeeves", embedder, tenant_id="acme")
+    before = await counts(pool)
+    with pytest.raises(InvalidInputError, match=rf"episode_id is taken .*{chosen}.*; choose a new random UUID"):
+        await store_episode(pool, "tea", "jeeves", embedder, episode_id=chosen)
+    assert await counts(pool) == before

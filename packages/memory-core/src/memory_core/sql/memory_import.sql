@@ -274,7 +274,7 @@ SELECT
     ) AS unchanged;
 
 -- import_link --
--- Insert links.
+-- Insert links of memories that are here; the other end may be gone, as in the database that they come from.
 WITH told AS (
     SELECT
         link.source_type, link.source_id, link.target_type, link.target_id, link.relation, link.created_at
@@ -287,6 +287,13 @@ inserted AS (
     INSERT INTO memory_links (tenant_id, source_type, source_id, target_type, target_id, relation, created_at)
     SELECT $1, source_type, source_id, target_type, target_id, relation, created_at
     FROM told
+    WHERE EXISTS (
+        SELECT
+        FROM (VALUES (told.source_type, told.source_id), (told.target_type, told.target_id)) AS memory (type, id)
+        WHERE (memory.type = 'episode' AND EXISTS (SELECT FROM episodes WHERE tenant_id = $1 AND id = memory.id))
+            OR (memory.type = 'fact' AND EXISTS (SELECT FROM facts WHERE tenant_id = $1 AND id = memory.id))
+            OR (memory.type = 'rule' AND EXISTS (SELECT FROM rules WHERE tenant_id = $1 AND id = memory.id))
+    )
     ON CONFLICT DO NOTHING
     RETURNING source_id
 )
