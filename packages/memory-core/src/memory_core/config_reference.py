@@ -86,11 +86,16 @@ def _values(schema: Mapping[str, Any]) -> str:
 
 def _limits(schema: Mapping[str, Any]) -> str:
     if "exclusiveMinimum" in schema:
-        return f" above {schema['exclusiveMinimum']:g}"
+        upper = f", at most {_number(schema['maximum'])}" if "maximum" in schema else ""
+        return f" above {_number(schema['exclusiveMinimum'])}{upper}"
     if "minimum" not in schema:
         return ""
-    lower = f"{schema['minimum']:,g}"
-    return f", {lower} to {schema['maximum']:,g}" if "maximum" in schema else f", {lower} or more"
+    lower = _number(schema["minimum"])
+    return f", {lower} to {_number(schema['maximum'])}" if "maximum" in schema else f", {lower} or more"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.15g}"
 
 
 def _text(words: str | None) -> str:

@@ -160,7 +160,7 @@ async def test_an_argument_may_repeat_the_tenant_but_not_change_it(config, plugi
     async with Memory.open(dsn, tenant_id="anna", config=config, plugins=plugins) as memory:
         assert memory.require_tenant(None) == "anna"
         assert memory.require_tenant("anna") == "anna"
-        with pytest.raises(TenantMismatchError, match="tenant_id 'berta' is not the caller's tenant 'anna'; pass 'anna', leave"):
+        with pytest.raises(TenantMismatchError, match="'berta' is not the caller's tenant 'anna'; pass 'anna', leave"):
             memory.require_tenant("berta")
 
 
