@@ -68,8 +68,17 @@ async def current_revision(connection: Connection, chain: MigrationChain = CORE_
 async def _enter_schema(connection: Connection, schema: str | None) -> None:
     if schema is not None:
         path = search_path(schema)
-        await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        # Asked first: PostgreSQL wants the right to create schemas even for one that is there, which a role that only
+        # uses the tables need not have.
+        if not await connection.fetchval(SQL["schema_exists"], schema):
+            await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         await connection.execute(f"SET LOCAL search_path TO {path}")
+        # A schema that the role may not use is passed over in silence, and the next one's tables would be used.
+        if await connection.fetchval(SQL["schema_in_use"]) != schema:
+            raise ServerError(
+                f"the database role may not use the schema {schema!r}; as its owner: GRANT USAGE ON SCHEMA {schema}, "
+                "and what docs/hosting.md lists, or choose another schema"
+            )
 
 
 async def _lock(connection: Connection, schema: str | None) -> None:

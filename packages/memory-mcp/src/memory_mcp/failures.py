@@ -1,8 +1,9 @@
 """Turns errors into one line on stderr and an exit code that means something."""
 
 import signal
-from typing import Any
+from typing import IO, Any
 
+import asyncpg
 import click
 from memory_core import InvalidInputError, MemoryModuleError
 from memory_core.database import UNAVAILABLE
@@ -31,6 +32,10 @@ class Interrupted(click.ClickException):
     def __init__(self) -> None:
         super().__init__("interrupted")
 
+    def show(self, file: IO[str] | None = None) -> None:
+        """Say so; what somebody wanted is no error."""
+        click.echo(self.message, file=file, err=file is None)
+
 
 class FailingInOneLine(click.Group):
     """A group whose commands fail with a message instead of a traceback where the error is one we know."""
@@ -50,6 +55,8 @@ class FailingInOneLine(click.Group):
             raise WrongInput(str(error)) from error
         except MemoryModuleError as error:
             raise Failed(str(error)) from error
+        except asyncpg.InsufficientPrivilegeError as error:
+            raise Failed(f"the database role may not do this: {error}; docs/hosting.md lists what it needs") from error
         except UNAVAILABLE as error:
             # Files and closed pipes are click's own affair; what is left is a server that went away during the work.
             if isinstance(error, BrokenPipeError) or (isinstance(error, OSError) and error.filename is not None):

@@ -19,7 +19,7 @@ What a model can call. {served} tools are served by default; `tools.sets` in the
 
 - Every tool also takes `request_context`, an optional object such as `{{"request_id": "…"}}`: its id is kept with the
   events that the call causes and is echoed in answers that are objects.
-- A tenant is never an argument: it is that of the token, or the configured one.
+- The tenant is that of the token, or the configured one. Where a tool takes `tenant_id`, it must be the same.
 - Lists and objects may be sent as JSON text.
 - A call that fails answers `{{"error": …, "message": …, "recovery": …}}`; bad input changes nothing.
 - No answer contains a vector.

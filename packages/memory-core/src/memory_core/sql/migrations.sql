@@ -15,6 +15,10 @@ SELECT EXISTS (
     WHERE nspname = $1
 );
 
+-- schema_in_use --
+-- The schema in which tables without a schema's name are looked for first.
+SELECT current_schema();
+
 -- lock_migrations --
 -- Let one process migrate a schema at a time.
 SELECT pg_advisory_xact_lock(hashtextextended($1, 0));
