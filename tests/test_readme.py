@@ -45,10 +45,10 @@ def test_the_example_is_short():
     assert len([line for line in example.code.splitlines() if line.strip()]) <= 10
 
 
-def test_the_readme_names_the_two_commands():
+def test_the_readme_names_its_three_commands_and_serving_comes_first():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "pip install uv && uv run memory demo" in text
-    assert "pip install uv && uv run nox" in text
+    commands = re.findall(r"^    pip install uv && uv run (.*)$", text, re.MULTILINE)
+    assert commands == ["memory serve", "memory demo", "nox"]
 
 
 def test_every_package_is_in_the_readmes_table():
