@@ -246,6 +246,21 @@ async def test_everything_can_be_undone_while_there_are_rows(pool, embedder):
     assert await pool.fetchval("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == 0
 
 
+async def test_a_role_that_may_not_create_the_extension_is_told_who_can(empty_dsn):
+    database = empty_dsn.partition("?")[0].rpartition("/")[2]
+    admin = await asyncpg.connect(empty_dsn)
+    await admin.execute(f"CREATE ROLE {database} LOGIN")
+    await admin.execute(f"ALTER DATABASE {database} OWNER TO {database}")
+    await admin.execute(f"SET SESSION AUTHORIZATION {database}")
+    with pytest.raises(MigrationError, match=r"CREATE EXTENSION .* vector .*; let an administrator run that statement"):
+        await migrate(admin)
+    await admin.execute("RESET SESSION AUTHORIZATION")
+    await admin.execute("CREATE EXTENSION vector")
+    await admin.execute(f"SET SESSION AUTHORIZATION {database}")
+    assert (await migrate(admin))["memory"] == (None, CORE_CHAIN.head)
+    await admin.close()
+
+
 async def test_a_server_without_pgvector_is_named_as_the_problem(connection, monkeypatch):
     monkeypatch.setattr("memory_core.migrating.MINIMUM_PGVECTOR", (99, 0))
     with pytest.raises(ServerError, match=r"pgvector .* is too old; version"):

@@ -72,7 +72,7 @@ async def invert_to_anti_pattern(
         raise InvalidTransitionError(
             f"rule '{asked}' is forgotten and cannot become an anti-pattern; only active rules can: store it again"
         )
-    await _invert(pool, [_harmful_rule(row)], embedding_engine, caller.actor, caller.request_id, moment)
+    await _invert(pool, [_harmful_rule(row)], embedding_engine, moment, caller.actor, caller.request_id)
     return True
 
 
@@ -89,7 +89,8 @@ async def invert_due_rules(
     while True:
         async with transaction(pool) as connection:
             rows = await connection.fetch(SQL["rules_to_invert"], bound, BATCH_SIZE)
-        changed = await _invert(pool, [_harmful_rule(row) for row in rows], embedding_engine, "worker", None, moment)
+        due = [_harmful_rule(row) for row in rows]
+        changed = await _invert(pool, due, embedding_engine, moment, "worker", None, only_due=True)
         inverted += changed
         # Rules that changed between reading and writing are left for the next run rather than chased.
         if changed < BATCH_SIZE:
@@ -100,9 +101,11 @@ async def _invert(
     pool: Database,
     rules: Sequence[HarmfulRule],
     embedder: Embedder,
+    now: datetime,
     actor: str | None,
     request_id: str | None,
-    now: datetime,
+    *,
+    only_due: bool = False,
 ) -> int:
     if not rules:
         return 0
@@ -122,6 +125,7 @@ async def _invert(
             now,
             actor,
             request_id,
+            only_due,
         )
     return len(changed)
 

@@ -93,9 +93,11 @@ async def _apply(connection: Connection, chain: MigrationChain, before: str | No
         try:
             await connection.execute(statement)
         except asyncpg.PostgresError as error:
+            refused = isinstance(error, asyncpg.InsufficientPrivilegeError)
+            remedy = "; let an administrator run that statement in this database once" if refused else ""
             raise MigrationError(
                 f"migrating {chain.name!r} from {before or 'base'} to {target} failed and was rolled back: {error} "
-                f"(in: {' '.join(statement.split())[:200]})"
+                f"(in: {' '.join(statement.split())[:200]}){remedy}"
             ) from error
     if target == "base":
         await connection.execute(f"DROP TABLE IF EXISTS {chain.version_table}")

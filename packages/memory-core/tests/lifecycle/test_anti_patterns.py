@@ -1,5 +1,6 @@
 """Rules that keep doing harm become warnings."""
 
+import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -14,6 +15,7 @@ from memory_core import (
     store_rule,
 )
 from memory_core.anti_patterns import invert_due_rules
+from memory_core.testing import WordHashEmbedder
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = NOW + timedelta(days=100)
@@ -95,6 +97,20 @@ async def test_a_rule_that_helped_again_before_the_worker_came_is_not_inverted(p
     for _ in range(2):
         await mark_helpful(pool, rule_id, now=NOW)
     assert await invert_due_rules(pool, embedder, tenant_id=None, now=LATER) == 0
+
+
+async def test_a_rule_that_helps_while_its_warning_is_embedded_is_not_inverted(pool):
+    loop = asyncio.get_running_loop()
+
+    class HelpfulMeanwhile(WordHashEmbedder):
+        def embed_batch(self, texts):
+            for _ in range(2):
+                asyncio.run_coroutine_threadsafe(mark_helpful(pool, rule_id, now=NOW), loop).result(timeout=30)
+            return super().embed_batch(texts)
+
+    rule_id = await harmful_rule(pool, WordHashEmbedder())
+    assert await invert_due_rules(pool, HelpfulMeanwhile(), now=LATER) == 0
+    assert (await rule_row(pool, rule_id))["maturity"] == "candidate"
 
 
 async def test_more_rules_than_one_batch_are_all_inverted(pool, embedder):

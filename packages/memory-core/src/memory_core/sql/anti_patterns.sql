@@ -28,7 +28,8 @@ WHERE tenant_id = $1
     AND id = $2;
 
 -- invert_rules --
--- Turn rules into warnings, each with its event; one that changed since it was read is left for the next time.
+-- Turn rules into warnings, each with its event; one that changed since it was read is left for the next time, and
+-- so is, where only due ones are asked for, one that has helped meanwhile.
 WITH warning AS (
     SELECT told.tenant_id, told.id, told.content, told.warning, told.document, told.position, old.maturity
     FROM unnest($3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[])
@@ -39,6 +40,7 @@ WITH warning AS (
         AND old.content = told.content
         AND old.maturity <> 'anti_pattern'
         AND NOT old.metadata @> '{"forgotten": true}'
+        AND (NOT $11::boolean OR old.metadata @> '{"needs_inversion": true}')
     FOR NO KEY UPDATE OF old
 ),
 inverted AS (
