@@ -14,10 +14,10 @@ from memory_core.callers import Caller
 from memory_core.database import transaction
 from memory_core.embedding import Embedder, embed_texts
 from memory_core.events import Event, record_events
-from memory_core.generations import require_generation
+from memory_core.generations import hold_generation, require_generation
 from memory_core.queries import load_queries
 from memory_core.session_context import SQL as SESSIONS
-from memory_core.session_context import index_turns
+from memory_core.session_context import index_turns, lock_sessions
 from memory_core.text import preprocess_text
 from memory_core.validation import parse_id, parse_moment
 from memory_core.vectors import flatten
@@ -102,6 +102,7 @@ async def _free_from_episode(
     """Index the facts that came from an episode by themselves alone, and return the turns next to it."""
     if kind is not MemoryType.EPISODE:
         return []
+    await _hold_episode(connection, episode_id, caller)
     facts = await connection.fetch(SQL["facts_found_by_episode"], caller.tenant_id, episode_id)
     if facts:
         await require_generation(connection, embedder, now)
@@ -116,6 +117,16 @@ async def _free_from_episode(
         )
     rows = await connection.fetch(SESSIONS["neighbours"], caller.tenant_id, [episode_id])
     return [row["id"] for row in rows]
+
+
+async def _hold_episode(connection: Connection, episode_id: UUID, caller: Caller) -> None:
+    """Wait for everybody who is indexing something by an episode's words, and let nobody begin to."""
+    # In the order in which a store takes these locks, so that neither waits for the other forever.
+    await hold_generation(connection)
+    session_id = await connection.fetchval(SQL["session_of_episode"], caller.tenant_id, episode_id)
+    if session_id is not None:
+        await lock_sessions(connection, {session_id}, caller)
+    await connection.execute(SQL["hold_episode"], caller.tenant_id, episode_id)
 
 
 def _deleted(status: str) -> int:

@@ -1,5 +1,6 @@
 """Erasure for good: of one memory, and of a tenant."""
 
+import asyncio
 import json
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -80,6 +81,49 @@ async def test_a_purged_episode_is_gone_from_what_its_neighbours_and_its_facts_a
     assert vector == pytest.approx(embedder.embed("user travels often"), abs=1e-6)
     together = await pool.fetch("SELECT search_vector::text FROM episodes WHERE id = ANY($1)", [first, last])
     assert all("hello" in row[0] and "bye" in row[0] for row in together)
+
+
+async def until_somebody_waits(connection):
+    while not await connection.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+        await asyncio.sleep(0)
+
+
+async def store_next_turn(connection, embedder, episode_id, session_id):
+    await store_episode(connection, "and then tea", "jeeves", embedder, session_id=session_id)
+
+
+async def store_derived_fact(connection, embedder, episode_id, session_id):
+    await store_fact(connection, "user", "likes", "tea", embedder, source_episode_id=episode_id)
+
+
+@pytest.mark.parametrize("store", [store_next_turn, store_derived_fact])
+async def test_what_is_being_indexed_by_an_episodes_words_loses_them_too(pool, embedder, store):
+    session_id = uuid4()
+    secret = await store_episode(pool, "secretword", "jeeves", embedder, session_id=session_id)
+    async with pool.acquire() as writer:
+        storing = writer.transaction()
+        await storing.start()
+        await store(writer, embedder, secret, session_id)
+        purging = asyncio.create_task(purge_memory(pool, "episode", secret, embedder, tenant_id="default"))
+        await asyncio.wait_for(until_somebody_waits(writer), timeout=30)
+        await storing.commit()
+    assert await asyncio.wait_for(purging, timeout=30) is True
+    assert "secretword" not in await everything(pool)
+
+
+async def test_a_purge_and_a_store_that_replaces_a_fact_of_the_episode_do_not_deadlock(pool, embedder):
+    episode_id = await store_episode(pool, "secretword", "jeeves", embedder)
+    await store_fact(pool, "user", "likes", "tea", embedder, source_episode_id=episode_id)
+    async with pool.acquire() as writer:
+        storing = writer.transaction()
+        await storing.start()
+        await writer.execute("SELECT FROM episodes WHERE id = $1 FOR KEY SHARE", episode_id)
+        purging = asyncio.create_task(purge_memory(pool, "episode", episode_id, embedder, tenant_id="default"))
+        await asyncio.wait_for(until_somebody_waits(writer), timeout=30)
+        await store_fact(writer, "user", "likes", "coffee", embedder, source_episode_id=episode_id)
+        await storing.commit()
+    assert await asyncio.wait_for(purging, timeout=30) is True
+    assert "secretword" not in await everything(pool)
 
 
 async def test_another_tenants_memory_is_not_there_to_purge(pool, embedder):

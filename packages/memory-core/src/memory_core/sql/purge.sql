@@ -35,6 +35,21 @@ WHERE tenant_id = $1
     AND memory_type = $2
     AND memory_id = $3;
 
+-- session_of_episode --
+-- The session that an episode is a turn of, if any.
+SELECT session_id
+FROM episodes
+WHERE tenant_id = $1
+    AND id = $2;
+
+-- hold_episode --
+-- Keep an episode from becoming the source of anything until the transaction ends.
+SELECT id
+FROM episodes
+WHERE tenant_id = $1
+    AND id = $2
+FOR UPDATE;
+
 -- facts_found_by_episode --
 -- The facts that are found by an episode's words, too; held, because they are to be indexed without them.
 SELECT id, subject || ' ' || predicate || ' ' || content AS document
