@@ -12,7 +12,12 @@ import pytest
 
 from tests.markdown_blocks import ROOT, blocks
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "packages").glob("*/README.md")),
+]
 
 
 @pytest.fixture
@@ -23,8 +28,9 @@ def data_dir():
     shutil.rmtree(directory, ignore_errors=True)
 
 
-def test_the_example_prints_what_its_comment_says(tmp_path, data_dir):
-    [example] = blocks(ROOT / "README.md", "python")
+@pytest.mark.parametrize("page", ["README.md", "packages/memory-core/README.md"])
+def test_the_example_prints_what_its_comment_says(tmp_path, data_dir, page):
+    [example] = blocks(ROOT / page, "python")
     clean = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")}
     completed = subprocess.run(
         [sys.executable, "-c", example.code],
