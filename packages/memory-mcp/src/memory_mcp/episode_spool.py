@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
@@ -64,7 +64,7 @@ class EpisodeSpool:
         """
         line = (json.dumps(asdict(episode), ensure_ascii=False) + "\n").encode()
         with self._threads:
-            waiting = sum(path.stat().st_size for path in self.files())
+            waiting = sum(size for _, size, _ in self._listed())
             if waiting + len(line) > self._max_bytes:
                 raise SpoolFullError(
                     f"the memory database is away, and no more than {self._max_bytes} bytes of episodes may wait for it"
@@ -77,7 +77,17 @@ class EpisodeSpool:
 
     def files(self) -> list[Path]:
         """Return the files in which episodes wait, oldest first."""
-        return sorted(self._directory.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime)
+        return [path for _, _, path in sorted(self._listed())]
+
+    def _listed(self) -> list[tuple[float, int, Path]]:
+        """Return when each file was last written, its size and its path."""
+        listed = []
+        for path in self._directory.glob(f"*{SUFFIX}"):
+            # Another process may have replayed and removed it since it was listed.
+            with suppress(FileNotFoundError):
+                found = path.stat()
+                listed.append((found.st_mtime, found.st_size, path))
+        return listed
 
     def release(self) -> None:
         """Let go of this process's file, so that it can be replayed; the next episode begins a new one."""

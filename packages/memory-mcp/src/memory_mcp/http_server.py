@@ -58,7 +58,11 @@ def http_app(serving: Serving, tokens: TokenFile, host: str) -> Starlette:
         return JSONResponse({"status": state, "version": __version__}, status_code=200 if state == "ready" else 503)
 
     return Starlette(
-        routes=[Route(PATH, endpoint=protocol), Route("/healthz", endpoint=health, methods=["GET"])],
+        # Only POST: without sessions there is no stream to listen on, which a GET would hold open for nothing.
+        routes=[
+            Route(PATH, endpoint=protocol, methods=["POST"]),
+            Route("/healthz", endpoint=health, methods=["GET"]),
+        ],
         middleware=[
             Middleware(RequireBodyInTime),
             Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(TenantTokens(tokens))),

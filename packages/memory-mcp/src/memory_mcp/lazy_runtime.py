@@ -142,13 +142,14 @@ class LazyRuntime:
 
     async def _open_until_lost(self) -> None:
         async with AsyncExitStack() as stack:
-            stack.callback(self._unsettle)
             memory = await stack.enter_async_context(self._open_memory())
             if self._preload:
                 _preload(memory)
             for start in self._beside:
                 await stack.enter_async_context(start(memory))
             self._settle(memory, None)
+            # Entered last, so left first: no call gets a runtime that is being closed.
+            stack.callback(self._unsettle)
             logger.info("memory is in %s", memory.location)
             await self._watch(memory)
 
@@ -168,10 +169,9 @@ class LazyRuntime:
         self._settled.set()
 
     def _unsettle(self) -> None:
-        if self._memory is not None:
-            # Calls wait for the next attempt, which usually is a matter of a second; after a failed one they do not.
-            self._memory = None
-            self._settled.clear()
+        # Calls wait for the next attempt, which usually is a matter of a second; after a failed one they do not.
+        self._memory = None
+        self._settled.clear()
 
 
 async def is_reachable(pool: Pool) -> bool:

@@ -181,6 +181,7 @@ async def test_health_tells_the_state_and_nothing_else(shared):
         assert response.json()["status"] == "ready"
         assert "server" not in response.headers
         assert (await web.get(shared.url.replace("/mcp", "/docs"))).status_code == 404
+        assert (await web.get(shared.url, headers={"accept": "text/event-stream"})).status_code == 405
 
 
 async def test_the_start_says_where_it_is_and_how_to_connect(shared):

@@ -147,3 +147,31 @@ async def test_a_full_spool_says_that_the_episode_is_not_kept(connect):
         second = await client.call_tool("memory_store_episode", {"content": "long " * 400, "butler": "jeeves"})
     assert second.is_error
     assert json.loads(second.content[0].text)["error"] == "spool_full"
+
+
+async def test_nothing_waits_for_a_database_that_never_answers_beyond_the_bound(connect):
+    async def say_nothing(reader, writer):
+        await reader.read()
+        writer.close()
+        await writer.wait_closed()
+
+    silent = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
+    port = silent.sockets[0].getsockname()[1]
+    variables = {"MEMORY_SERVE__START_WAIT_SECONDS": "0.3"}
+    async with connect(MEMORY_DSN=f"postgresql://127.0.0.1:{port}/memory", **variables) as client:
+        assert len((await client.list_tools()).tools) == 19
+        failed = await client.call_tool("memory_stats", {})
+        assert "still starting after 0.3 seconds of waiting" in json.loads(failed.content[0].text)["message"]
+        assert (await client.call_tool("memory_context", CONTEXT)).content[0].text == EMPTY
+    silent.close()
+    await asyncio.wait_for(silent.wait_closed(), 10)
+
+
+async def test_a_call_that_takes_too_long_is_stopped_and_told(connect, pool):
+    async with connect(MEMORY_SERVE__CALL_TIMEOUT_SECONDS="1") as client:
+        assert not (await client.call_tool("memory_stats", {})).is_error
+        async with pool.acquire() as connection, connection.transaction():
+            await connection.execute("LOCK TABLE rules IN ACCESS EXCLUSIVE MODE")
+            stopped = await client.call_tool("memory_store_rule", {"content": "Warm the pot"})
+            assert json.loads(stopped.content[0].text)["error"] == "timeout"
+        assert not (await client.call_tool("memory_store_rule", {"content": "Warm the pot"})).is_error
