@@ -133,7 +133,10 @@ async def test_the_worker_serves_all_tenants(runtime, pool, embedder, model):
     assert await worker.run(memory) == {}
     for tenant in ("default", "else"):
         await store_episode(pool, f"FACT user | city | {tenant}", "home", embedder, tenant_id=tenant)
-    counts = await worker.run(memory)
+    heard: list[str] = []
+    with listening(lambda doing, _done, _total: heard.append(doing)):
+        counts = await worker.run(memory)
+    assert heard == ["home: asking", "home: consolidated"] * 2
     assert (counts["facts_created"], counts["episodes_consolidated"]) == (2, 2)
     stored = await pool.fetch("SELECT tenant_id, content FROM facts ORDER BY tenant_id")
     assert [tuple(row) for row in stored] == [("default", "default"), ("else", "else")]

@@ -83,6 +83,12 @@ def test_an_episode_and_a_rule_are_stored_and_counted(jeeves):
     assert json.loads(jeeves("stats", "--json").stdout)["episodes"]["total"] == 1
 
 
+def test_a_text_may_come_from_stdin(jeeves):
+    stored = jeeves("store", "episode", "-", "--butler", "alfred", stdin="Two lines\nof a log.\n")
+    shown = json.loads(jeeves("get", "episode", stored.stdout.strip(), "--json").stdout)
+    assert shown["memory"]["content"] == "Two lines\nof a log."
+
+
 def test_the_context_block_is_printed_as_a_model_gets_it(jeeves, fact_id):
     block = jeeves("context", "Plan a dinner", "--butler", "alfred", "--token-budget", "100")
     assert block.stdout.startswith("# Memory Context\n\n## Key Facts\n- [user] [diet]: The user is a vegetarian.")

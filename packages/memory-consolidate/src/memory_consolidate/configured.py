@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from memory_core.progress import report_progress
+
 from memory_consolidate.pipeline import run_consolidation
-from memory_consolidate.reports import ConsolidationReport, ProgressCallback
+from memory_consolidate.reports import ConsolidationReport, Progress
 
 if TYPE_CHECKING:
     from memory_core.runtime import Memory
@@ -18,7 +20,6 @@ async def run_configured(
     *,
     butler: str | None = None,
     dry_run: bool = False,
-    on_progress: ProgressCallback | None = None,
     request_context: Mapping[str, Any] | None = None,
 ) -> ConsolidationReport:
     """Consolidate the runtime's tenant with the configured spawner; without one, or if asked, only count what waits.
@@ -37,7 +38,11 @@ async def run_configured(
         spawner,
         butler=butler,
         settings=settings,
-        on_progress=on_progress,
+        on_progress=_tell,
         tenant_id=memory.tenant_id,
         request_context=request_context,
     )
+
+
+def _tell(progress: Progress) -> None:
+    report_progress(f"{progress.butler}: {progress.status}", progress.done, progress.total)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from memory_core.progress import report_progress
 from memory_core.runtime import Memory
 from memory_core.tools import RequestContext, Tool, tool
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic reads typing's own only from Python 3.12 on
 
 from memory_consolidate.configured import run_configured
-from memory_consolidate.reports import Progress
 
 MAX_SHOWN_ERRORS = 20
 
@@ -37,19 +35,13 @@ async def memory_run_consolidation(
     It runs on a schedule anyway; call it when something just observed must be known as a fact at once. Without a
     configured model it only counts what waits (dry_run is true in the answer). Batches that fail are tried again later.
     """
-    report = await run_configured(
-        memory, butler=butler, dry_run=dry_run, on_progress=_tell, request_context=request_context
-    )
+    report = await run_configured(memory, butler=butler, dry_run=dry_run, request_context=request_context)
     return {
         "dry_run": report.dry_run,
         "waiting": dict(report.waiting),
         "counts": report.counts(),
         "errors": report.errors[:MAX_SHOWN_ERRORS],
     }
-
-
-def _tell(progress: Progress) -> None:
-    report_progress(f"{progress.butler}: {progress.status}", progress.done, progress.total)
 
 
 TOOLS: tuple[Tool, ...] = (memory_run_consolidation,)

@@ -7,6 +7,7 @@ from typing import NoReturn
 import click
 
 from memory_mcp import __version__
+from memory_mcp.command_sections import SectionedGroup
 from memory_mcp.commands.call import call
 from memory_mcp.commands.cleanup import cleanup
 from memory_mcp.commands.completion import completion
@@ -32,15 +33,14 @@ from memory_mcp.commands.store import store
 from memory_mcp.commands.sweep import sweep
 from memory_mcp.commands.token import token
 from memory_mcp.commands.worker import worker
-from memory_mcp.failures import FailingInOneLine
 from memory_mcp.invocation import Invocation
 from memory_mcp.log_lines import log_to_stderr
 
 
 @click.group(
-    cls=FailingInOneLine,
+    cls=SectionedGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 1 it could not be done, 2 what was typed or configured is wrong.",
+    epilog="Exit codes: 0 done, 1 it could not be done, 2 what was typed or configured is wrong, 130 interrupted.",
 )
 @click.version_option(__version__, prog_name="memory")
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="A TOML file with [modules.memory].")
@@ -69,36 +69,11 @@ def memory(
     context.obj = Invocation(config_file, dsn, data_dir, schema, tenant)
 
 
-COMMANDS = (
-    call,
-    cleanup,
-    completion,
-    confirm,
-    consolidate,
-    context,
-    demo,
-    doctor,
-    export,
-    forget,
-    get,
-    import_memories,
-    migrate,
-    plugins,
-    purge,
-    recall,
-    reembed,
-    requeue,
-    search,
-    serve,
-    stats,
-    store,
-    sweep,
-    token,
-    worker,
-)
-
-for command in COMMANDS:
-    memory.add_command(command)
+memory.add_section("Serving", serve, token, demo)
+memory.add_section("Memories", search, recall, context, store, get, confirm, forget, stats)
+memory.add_section("Upkeep", consolidate, requeue, sweep, cleanup, worker)
+memory.add_section("Data", export, import_memories, purge, reembed, migrate)
+memory.add_section("Looking into it", doctor, plugins, call, completion)
 
 
 def main() -> None:

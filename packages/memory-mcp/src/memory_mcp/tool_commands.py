@@ -32,13 +32,18 @@ class ToolCommand(click.Command):
         *,
         help: str,
         named: Collection[str] = (),
+        piped: Collection[str] = (),
         failure: Failure = lambda _answer: None,
     ) -> None:
-        """Take the tool's finder, how people see its answer, and what in an answer means that it could not be done."""
+        """Take the tool's finder, how people see its answer, and what in an answer means that it could not be done.
+
+        Parameters in `named` are options although the tool needs them; those in `piped` may come from stdin.
+        """
         super().__init__(name, callback=self._run, help=help)
         self._find = find
         self._show = show
         self._named = named
+        self._piped = piped
         self._failure = failure
 
     @cached_property
@@ -49,7 +54,7 @@ class ToolCommand(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the tool's parameters, and those that every command has."""
         if not self.params:
-            self.params = list(tool_parameters(self.tool, self._named))
+            self.params = list(tool_parameters(self.tool, self._named, self._piped))
             json_option(self)
         return super().get_params(ctx)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -12,14 +13,27 @@ from memory_core import Tool
 NOT_ASKED = "request_context"
 
 
-def tool_parameters(tool: Tool, named: Collection[str] = ()) -> Iterator[click.Parameter]:
-    """Yield an argument for each value that the tool needs, and options for the rest and for those in `named`."""
+class PipedText(click.ParamType[str]):
+    """A text, or what stdin holds for '-'."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text, without the line end that programs put behind their output."""
+        return sys.stdin.read().rstrip("\n") if value == "-" else value
+
+
+def tool_parameters(tool: Tool, named: Collection[str] = (), piped: Collection[str] = ()) -> Iterator[click.Parameter]:
+    """Yield an argument for each value that the tool needs, and options for the rest and for those in `named`.
+
+    For an argument in `piped`, '-' stands for what stdin holds.
+    """
     required = tool.input_schema.get("required", [])
     for name, schema in tool.input_schema["properties"].items():
         if name == NOT_ASKED:
             continue
         if name in required and name not in named:
-            yield click.Argument([name], type=_type(schema))
+            yield click.Argument([name], type=PipedText() if name in piped else _type(schema))
         else:
             yield _option(name, schema, required=name in required)
 

@@ -19,9 +19,10 @@ from memory_mcp.output import json_option, print_json
 @json_option
 @click.pass_obj
 def cleanup(invocation: Invocation, max_entries: int | None, as_json: bool) -> None:
-    """Delete the tenant's expired episodes, then the oldest consolidated ones above --max-entries.
+    """Delete episodes that have expired or are too many.
 
-    It runs by itself every day under `memory serve`. For all tenants: `memory worker run episode_cleanup`.
+    First the tenant's expired ones, then the oldest consolidated ones above --max-entries. It runs by itself every day
+    under `memory serve`. For all tenants: `memory worker run episode_cleanup`.
     """
     counts = asyncio.run(_cleanup(invocation, max_entries))
     if as_json:

@@ -33,7 +33,7 @@ consolidate = ToolCommand(
     lambda: installed_tool("consolidation", "memory_run_consolidation"),
     _show,
     failure=_failure,
-    help="Turn the tenant's waiting episodes into facts and rules with the configured language model.\n\n"
-    "Without `consolidation.spawner` in the configuration it only counts what waits. For all tenants: "
-    "`memory worker run consolidate`.",
+    help="Turn waiting episodes into facts and rules, with a model.\n\n"
+    "It takes the tenant's episodes. Without `consolidation.spawner` in the configuration it only counts what waits. "
+    "For all tenants: `memory worker run consolidate`.",
 )

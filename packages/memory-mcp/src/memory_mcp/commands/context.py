@@ -10,5 +10,6 @@ context = ToolCommand(
     lambda: memory_context,
     click.echo,
     named=("butler",),
-    help="Print the facts and rules that matter for a prompt, as one text for a model.",
+    help="Print what matters for a prompt as one text for a model.\n\n"
+    "It is put before the instructions of a session: facts and rules, within the budget.",
 )

@@ -21,7 +21,7 @@ STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 @json_option
 @click.pass_context
 def doctor(context: click.Context, as_json: bool) -> None:
-    """Examine the installation and the database, and say what to do about what is not in order.
+    """Say what is in order, and what to do about what is not.
 
     Nothing is changed: the schema is not migrated and no worker is run; only an embedded server is started if it is not
     running. The exit code is 1 if anything fails; warnings do not count.

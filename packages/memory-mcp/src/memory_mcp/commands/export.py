@@ -21,9 +21,10 @@ from memory_mcp.progress_bars import progress_bar
 @json_option
 @click.pass_obj
 def export(invocation: Invocation, file: Path, no_embeddings: bool, as_json: bool) -> None:
-    """Write the tenant's memories, entities, links and events to FILE, or to stdout for '-'.
+    """Write all that the tenant has to FILE, or to stdout for '-'.
 
-    The rows are of one moment, whatever others write meanwhile. FILE is complete or not there at all.
+    Memories, entities, links and events, as JSON Lines. The rows are of one moment, whatever others write meanwhile.
+    FILE is complete or not there at all.
     """
     to_stdout = str(file) == "-"
     if to_stdout and as_json:

@@ -19,9 +19,10 @@ from memory_mcp.progress_bars import progress_bar
 @json_option
 @click.pass_obj
 def import_memories(invocation: Invocation, file: TextIO, as_json: bool) -> None:
-    """Read FILE, which `memory export` wrote, into the tenant; '-' reads stdin.
+    """Read FILE, which `memory export` wrote; '-' reads stdin.
 
-    What is there stays as it is, so a second import changes nothing. It is imported whole or not at all.
+    The rows become the tenant's. What is there stays as it is, so a second import changes nothing. It is imported whole
+    or not at all.
     """
     counts = asyncio.run(_import(invocation, file))
     if as_json:

@@ -17,9 +17,10 @@ from memory_mcp.progress_bars import progress_bar
 @json_option
 @click.pass_obj
 def reembed(invocation: Invocation, change_dimensions: bool, batch_size: int, as_json: bool) -> None:
-    """Embed every memory of every tenant anew with the configured model, while searches go on.
+    """Embed everything anew with the configured model.
 
-    Configure the new model first. Interrupted, it goes on where it stopped when it is run again.
+    Configure the new model first. All tenants' memories are embedded, while searches go on. Interrupted, it goes on
+    where it stopped when it is run again.
     """
     done = asyncio.run(_reembed(invocation, change_dimensions, batch_size))
     if as_json:

@@ -16,5 +16,5 @@ requeue = ToolCommand(
     "requeue",
     lambda: installed_tool("consolidation-upkeep", "memory_requeue_episodes"),
     _show,
-    help="Try episodes again that consolidation has given up on, once the cause is mended.",
+    help="Try episodes again that consolidation has given up on.\n\nMend the cause first; `memory doctor` counts them.",
 )

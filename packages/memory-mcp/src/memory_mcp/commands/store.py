@@ -10,7 +10,10 @@ from memory_mcp.tool_commands import ToolCommand
 
 @click.group()
 def store() -> None:
-    """Store what happened, what is true or how to behave; prints the id."""
+    """Store what happened, what is true or how to behave.
+
+    The new memory's id is printed. '-' for the content reads it from stdin.
+    """
 
 
 def _show(stored: dict[str, Any]) -> None:
@@ -23,6 +26,7 @@ store.add_command(
         lambda: memory_store_episode,
         _show,
         named=("butler",),
+        piped=("content",),
         help="Store what happened; it is kept for a week and distilled into facts and rules.",
     )
 )
@@ -31,9 +35,16 @@ store.add_command(
         "fact",
         lambda: memory_store_fact,
         _show,
+        piped=("content",),
         help="Store what is true; it replaces the fact with the same subject, predicate and scope.",
     )
 )
 store.add_command(
-    ToolCommand("rule", lambda: memory_store_rule, _show, help="Store how to behave; feedback on it makes it mature.")
+    ToolCommand(
+        "rule",
+        lambda: memory_store_rule,
+        _show,
+        piped=("content",),
+        help="Store how to behave; feedback on it makes it mature.",
+    )
 )

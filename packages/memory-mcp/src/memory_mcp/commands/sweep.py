@@ -15,9 +15,10 @@ from memory_mcp.output import json_option, print_json
 @json_option
 @click.pass_obj
 def sweep(invocation: Invocation, as_json: bool) -> None:
-    """Let the tenant's unconfirmed facts and rules fade and end, and turn harmful rules into warnings.
+    """Let unconfirmed memories fade and end; invert harmful rules.
 
-    It runs by itself every day under `memory serve`. For all tenants: `memory worker run decay_sweep`.
+    It works for the tenant, and by itself every day under `memory serve`. For all tenants:
+    `memory worker run decay_sweep`.
     """
     counts = asyncio.run(_sweep(invocation))
     if as_json:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import click
+from memory_core.progress import listening
 from memory_core.rows import to_json
 from memory_core.runtime import Memory
 from memory_core.scheduling import cron_line, next_moment
@@ -19,6 +20,7 @@ from memory_mcp.failures import Failed
 from memory_mcp.invocation import Invocation
 from memory_mcp.memory_tables import counted
 from memory_mcp.output import json_option, people, print_json
+from memory_mcp.progress_bars import progress_bar
 
 STYLES = {"succeeded": "green", "running": "cyan", "failed": "red", "stopped": "yellow", "abandoned": "red"}
 
@@ -60,7 +62,8 @@ def run(invocation: Invocation, name: str, as_json: bool) -> None:
 
 async def _run(invocation: Invocation, name: str) -> WorkerRun:
     async with invocation.memory() as memory:
-        return await run_worker(memory, name)
+        with progress_bar() as bar, listening(bar.show):
+            return await run_worker(memory, name)
 
 
 async def _workers(invocation: Invocation) -> list[dict[str, Any]]:
