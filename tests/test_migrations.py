@@ -246,6 +246,17 @@ async def test_everything_can_be_undone_while_there_are_rows(pool, embedder):
     assert await pool.fetchval("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == 0
 
 
+async def test_a_database_of_another_encoding_is_refused(server):
+    admin = await asyncpg.connect(server.dsn)
+    await admin.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    latin = await asyncpg.connect(server.dsn.replace("/memory?", "/latin?"))
+    with pytest.raises(ServerError, match=r"encoding is LATIN1, .* make one with CREATE DATABASE .* ENCODING 'UTF8'"):
+        await migrate(latin)
+    await latin.close()
+    await admin.execute("DROP DATABASE latin")
+    await admin.close()
+
+
 async def test_a_role_that_may_not_create_the_extension_is_told_who_can(empty_dsn):
     database = empty_dsn.partition("?")[0].rpartition("/")[2]
     admin = await asyncpg.connect(empty_dsn)

@@ -5,6 +5,7 @@ from .cleanup import run_episode_cleanup
 from .config import MemoryModuleConfig, RetrievalConfig
 from .config_sources import load_config
 from .context_block import memory_context
+from .database import open_pool
 from .decay import run_decay_sweep
 from .embedding import Embedder
 from .episodes import NewEpisode, store_episode, store_episodes
@@ -27,6 +28,7 @@ from .memories import confirm_memory, forget_memory, get_memory
 from .memory_export import export_memories
 from .memory_import import ImportCounts, import_memories
 from .migrating import migrate
+from .migration_chains import MigrationChain
 from .plugins import Plugins
 from .providers import Provider, hookimpl
 from .purge import purge_memory, purge_tenant
@@ -37,11 +39,13 @@ from .runtime import Memory
 from .scheduling import WorkerSchedule
 from .scoring import compute_composite_score, compute_recency_score, effective_confidence
 from .searching import hybrid_search, keyword_search, search, semantic_search
+from .spawning import SpawnerResult
 from .stats import memory_stats
 from .text import preprocess_search_query, preprocess_text
 from .tools import Tool, tool
 from .vocabulary import MemoryType, Permanence, Relation, Validity
 from .worker_runs import WorkerBusyError, WorkerRun, latest_worker_runs, run_worker
+from .workers import Worker
 
 __all__ = [
     "ConfigError",
@@ -54,6 +58,7 @@ __all__ = [
     "MemoryModuleConfig",
     "MemoryModuleError",
     "MemoryType",
+    "MigrationChain",
     "MigrationError",
     "NewEpisode",
     "NewFact",
@@ -64,9 +69,11 @@ __all__ = [
     "Relation",
     "RetrievalConfig",
     "ServerError",
+    "SpawnerResult",
     "TenantMismatchError",
     "Tool",
     "Validity",
+    "Worker",
     "WorkerBusyError",
     "WorkerRun",
     "WorkerSchedule",
@@ -91,6 +98,7 @@ __all__ = [
     "memory_context",
     "memory_stats",
     "migrate",
+    "open_pool",
     "preprocess_search_query",
     "preprocess_text",
     "purge_memory",

@@ -164,6 +164,12 @@ async def _check_server(connection: Connection) -> None:
     version = connection.get_server_version()
     if (version.major, version.minor) < MINIMUM_SERVER:
         raise ServerError(f"PostgreSQL {version.major}.{version.minor} is too old; version 14 or newer is needed")
+    encoding = connection.get_settings().server_encoding
+    if encoding != "UTF8":
+        raise ServerError(
+            f"the database's encoding is {encoding}, which cannot hold every text; "
+            "make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+        )
     vector = await connection.fetchval(SQL["available_pgvector"])
     if vector is None:
         raise ServerError(
