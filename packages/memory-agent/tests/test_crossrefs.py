@@ -86,6 +86,17 @@ def test_references_that_others_hold_are_scored_again(manager):
     assert 0.05 < related(manager, one)["two"] < before
 
 
+def test_references_that_others_hold_are_kept_when_they_are_not_among_the_ten_nearest(manager):
+    hub = manager.save("a", "hub", "apple cake")
+    fan = manager.save("a", "fan", "apple cake with cream on a plate")
+    for number in range(12):
+        manager.save("a", f"near{number}", "apple cake")
+    before = related(manager, fan)["hub"]
+    manager.save("a", "hub", "apple cake sugar")
+    assert "fan" not in {hit.memory.key for hit in manager.get_related(hub.id)[:10]}
+    assert 0 < related(manager, fan)["hub"] < before
+
+
 def test_related_memories_come_nearest_first_and_limited(manager):
     manager.save("a", "near", "apple cake recipe flour")
     manager.save("a", "middle", "apple cake")
