@@ -40,11 +40,15 @@ class EpisodeKeeper:
         if request_id is not None:
             answer["request_id"] = str(request_id)
         try:
-            memory = await self._runtime.memory()
-            await _store(memory, [episode])
+            # A database that hangs is as good as away.
+            async with asyncio.timeout(self._config.serve.call_timeout_seconds):
+                memory = await self._runtime.memory()
+                await _store(memory, [episode])
         except AWAY_ERRORS as error:
             # The outcome may be unknown: the replay has the same id, and so stores it once at most.
-            logger.warning("the memory database is away: an episode waits in the spool (%s)", error)
+            logger.warning(
+                "the memory database is away: an episode waits in the spool (%s)", error or type(error).__name__
+            )
             await asyncio.to_thread(self._spool.append, episode)
             self._runtime.suspect()
             answer["spooled"] = True
@@ -53,13 +57,17 @@ class EpisodeKeeper:
     async def replay(self, memory: Memory) -> None:
         """Store what waits in the spool; trouble is logged, and the rest waits for another time."""
         try:
-            replayed = await self._spool.replay(lambda episodes: _store_acceptable(memory, episodes))
+            replayed = await self._spool.replay(lambda episodes: self._store_in_time(memory, episodes))
         except Exception:
             # An isolation point: whatever is wrong with the spool must not keep the server from answering.
             logger.exception("waiting episodes could not be stored; they are tried again later")
         else:
             if replayed:
                 logger.warning("%d episodes that had waited in the spool are stored", replayed)
+
+    async def _store_in_time(self, memory: Memory, episodes: Sequence[WaitingEpisode]) -> None:
+        async with asyncio.timeout(self._config.serve.call_timeout_seconds):
+            await _store_acceptable(memory, episodes)
 
     def _waiting(self, arguments: Mapping[str, Any], tenant_id: str) -> WaitingEpisode:
         """Return the episode with every value checked: what is refused must be refused now, not at the replay."""

@@ -106,11 +106,7 @@ class EpisodeSpool:
         for path in self.files():
             with _locked(path) as is_ours:
                 if is_ours:
-                    episodes = read_episodes(path)
-                    for batch in _batches(episodes):
-                        await store(batch)
-                    path.unlink()
-                    replayed += len(episodes)
+                    replayed += await _replay_file(path, store)
         return replayed
 
     def _write(self, line: bytes) -> None:
@@ -126,11 +122,28 @@ class EpisodeSpool:
 
     def _begin(self) -> int:
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self._directory / f"{os.getpid()}-{uuid4().hex[:12]}{SUFFIX}"
-        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        lock_file(file)
-        _sync_directory(self._directory)
-        return file
+        while True:
+            path = self._directory / f"{os.getpid()}-{uuid4().hex[:12]}{SUFFIX}"
+            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            # Before it was locked, another process may have taken it for one to replay, and removed it.
+            if lock_file(file) and path.exists():
+                _sync_directory(self._directory)
+                return file
+            os.close(file)
+
+
+async def _replay_file(path: Path, store: Store) -> int:
+    try:
+        episodes = read_episodes(path)
+    except (ValueError, TypeError):
+        # It must not stand in the way of the files after it; a person may still make something of it.
+        logger.exception("the spool file %s cannot be read and is set aside", path)
+        path.rename(path.with_suffix(".unreadable"))
+        return 0
+    for batch in _batches(episodes):
+        await store(batch)
+    path.unlink()
+    return len(episodes)
 
 
 def read_episodes(path: Path) -> list[WaitingEpisode]:

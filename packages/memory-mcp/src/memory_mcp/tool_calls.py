@@ -50,7 +50,7 @@ class ToolCalls:
         if tool is None:
             raise InvalidInputError(f"tool {name[:60]!r} is not one of: {', '.join(self.tools)}")
         checked = tool.check(arguments)
-        if name in SELF_LIMITED:
+        if name in SELF_LIMITED or (name == EPISODE_TOOL and self.keeper is not None):
             return await self._run(tool, arguments, checked, tenant_id)
         limit = self._config.serve.call_timeout_seconds
         deadline = asyncio.timeout(limit)

@@ -173,3 +173,35 @@ def test_each_database_has_a_spool_of_its_own_whatever_its_password(tmp_path):
 
 def test_a_spool_of_no_size_is_no_spool():
     assert episode_spool(MemoryModuleConfig.model_validate({"spool": {"max_bytes": 0}})) is None
+
+
+async def test_a_file_that_cannot_be_read_is_set_aside_and_the_others_are_replayed(spool, memory, keeper, pool, caplog):
+    spool.append(episode("lost"))
+    spool.release()
+    [spoilt] = spool.files()
+    spoilt.write_bytes(b'{"episode_id": 1\n')
+    spool.append(episode("kept"))
+    await keeper.replay(memory)
+    assert await stored(pool) == ["kept"]
+    assert "cannot be read and is set aside" in caplog.text
+    assert [path.suffix for path in spoilt.parent.iterdir()] == [".unreadable"]
+
+
+def test_files_that_others_take_before_they_are_locked_are_given_up(spool, tmp_path, monkeypatch):
+    from memory_mcp import episode_spool as module
+
+    taken = []
+
+    def lock_late(file):
+        # Another process finds the empty file first, replays nothing and removes it.
+        if not taken:
+            [path] = (tmp_path / "spool").iterdir()
+            taken.append(path)
+            path.unlink()
+        return True
+
+    monkeypatch.setattr(module, "lock_file", lock_late)
+    spool.append(episode())
+    [file] = spool.files()
+    assert file not in taken
+    assert len(read_episodes(file)) == 1

@@ -175,3 +175,17 @@ async def test_a_call_that_takes_too_long_is_stopped_and_told(connect, pool):
             stopped = await client.call_tool("memory_store_rule", {"content": "Warm the pot"})
             assert json.loads(stopped.content[0].text)["error"] == "timeout"
         assert not (await client.call_tool("memory_store_rule", {"content": "Warm the pot"})).is_error
+
+
+async def test_an_episode_is_kept_when_the_database_hangs_and_stored_once_it_does_not(connect, pool, dsn):
+    async with connect(MEMORY_SERVE__CALL_TIMEOUT_SECONDS="1") as client:
+        assert not (await client.call_tool("memory_stats", {})).is_error
+        async with pool.acquire() as connection, connection.transaction():
+            await connection.execute("LOCK TABLE episodes IN ACCESS EXCLUSIVE MODE")
+            kept = await client.call_tool("memory_store_episode", {"content": "during", "butler": "jeeves"})
+            assert kept.structured_content["spooled"] is True
+        # Another episode that has to wait, or the next look at the database, brings the replay about.
+        again = await client.call_tool("memory_context", {"trigger_prompt": "x", "butler": "nobody"})
+        assert again.content[0].text == EMPTY
+        rows = await until_stored(dsn, 1)
+    assert [row["id"] for row in rows] == [kept.structured_content["id"]]
