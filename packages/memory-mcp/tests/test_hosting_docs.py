@@ -60,6 +60,8 @@ async def test_the_roles_of_the_page_can_do_their_work_and_no_more(run_memory, e
         assert run_memory(*owner, "--schema", "jeeves", "migrate").exit_code == 0
         refused = run_memory(*app, "--schema", "jeeves", "stats")
         assert "the database role may not use the schema 'jeeves'" in refused.stderr, "and not those of another schema"
+        examined = run_memory(*app, "--schema", "jeeves", "doctor")
+        assert (examined.exit_code, "may not use the schema 'jeeves'" in examined.stdout) == (1, True)
         await execute(owner[1], "SET search_path TO jeeves;" + as_owner.replace("public", "jeeves"))
         assert run_memory(*app, "--schema", "jeeves", "stats").exit_code == 0
     finally:

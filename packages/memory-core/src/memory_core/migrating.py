@@ -44,7 +44,7 @@ async def migrate(
     """
     changes: dict[str, tuple[str | None, str | None]] = {}
     async with transaction(db) as connection:
-        await _enter_schema(connection, schema)
+        await enter_schema(connection, schema)
         # A chain is undone in the opposite order: what came later may rest on what came first.
         for chain in chains if target != "base" else reversed(chains):
             before = await current_revision(connection, chain)
@@ -65,7 +65,12 @@ async def current_revision(connection: Connection, chain: MigrationChain = CORE_
     return revision
 
 
-async def _enter_schema(connection: Connection, schema: str | None) -> None:
+async def enter_schema(connection: Connection, schema: str | None) -> None:
+    """Have the transaction's statements find tables in a schema, which is made if it is missing.
+
+    Raises:
+        ServerError: the role may not use the schema.
+    """
     if schema is not None:
         path = search_path(schema)
         # Asked first: PostgreSQL wants the right to create schemas even for one that is there, which a role that only

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memory_core.database import transaction
 from memory_core.errors import MigrationError
-from memory_core.migrating import SQL, current_revision, plan
+from memory_core.migrating import SQL, current_revision, enter_schema, plan
 from memory_core.migration_chains import CORE_CHAIN, MigrationChain
 
 if TYPE_CHECKING:
@@ -59,11 +59,14 @@ async def plan_migration(
 
     Raises:
         MigrationError: the target is unknown, or the database is newer than this package.
+        ServerError: the role may not use the schema.
     """
     concerned = chains_with(target, chains)
     async with transaction(db) as connection:
         # In a schema that is yet to be made nothing was applied; without it another one would be looked at.
         exists = schema is None or await connection.fetchval(SQL["schema_exists"], schema)
+        if exists:
+            await enter_schema(connection, schema)
         before = [await current_revision(connection, chain) if exists else None for chain in concerned]
     plans = [
         ChainPlan(chain, revision, target, await asyncio.to_thread(plan, chain, revision, target))
