@@ -43,9 +43,10 @@ def assemble_server(calls: ToolCalls, config: MemoryModuleConfig, tenant_of: Ten
     async def call_tool(
         context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
+        arguments = params.arguments or {}
         try:
-            answer = await calls.call(params.name, params.arguments or {}, tenant_of(context))
-            return answered(answer, config.serve.max_result_bytes)
+            answer = await calls.call(params.name, arguments, tenant_of(context))
+            return answered(answer, config.serve.max_result_bytes, calls.request_id(params.name, arguments))
         except Exception as error:
             # An isolation point: whatever fails, the client gets a text to act on, and the log gets the rest.
             return failed(explain_failure(error, params.name))
@@ -67,7 +68,7 @@ def describe_tool(tool: Tool) -> types.Tool:
         title=tool.title,
         description=tool.description,
         input_schema=tool.input_schema,
-        output_schema=_object_schema(tool.output_schema),
+        output_schema=_object_schema(tool),
         annotations=annotations_of(tool),
     )
 
@@ -83,8 +84,8 @@ def annotations_of(tool: Tool) -> types.ToolAnnotations:
     )
 
 
-def answered(answer: Any, max_bytes: int) -> types.CallToolResult:
-    """Return an answer as text and as structure.
+def answered(answer: Any, max_bytes: int, request_id: str | None = None) -> types.CallToolResult:
+    """Return an answer as text and as structure, the structure with the id of the request if it has one.
 
     Raises:
         AnswerTooLargeError: it is larger than clients take.
@@ -94,6 +95,8 @@ def answered(answer: Any, max_bytes: int) -> types.CallToolResult:
     if size > max_bytes:
         raise AnswerTooLargeError(f"the answer has {size} bytes, more than the {max_bytes} that may be sent")
     structure = answer if isinstance(answer, dict) else {"result": answer}
+    if request_id is not None:
+        structure = {**structure, "request_id": request_id}
     return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=structure)
 
 
@@ -102,8 +105,12 @@ def failed(failure: ToolFailure) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=failure.text())], is_error=True)
 
 
-def _object_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    # Structured content is an object in every version of the protocol; lists and texts are put into one.
+def _object_schema(tool: Tool) -> dict[str, Any]:
+    schema = tool.output_schema
     if schema.get("type") == "object":
         return schema
-    return {"type": "object", "properties": {"result": schema}, "required": ["result"]}
+    # Structured content is an object in every version of the protocol; lists and texts are put into one.
+    properties = {"result": schema}
+    if "request_context" in tool.parameters:
+        properties["request_id"] = {"type": "string"}
+    return {"type": "object", "properties": properties, "required": ["result"]}

@@ -63,6 +63,12 @@ class ToolCalls:
                 raise
             raise CallTimeoutError(f"{name} took longer than {limit:g} seconds and was stopped") from None
 
+    def request_id(self, name: str, arguments: Mapping[str, Any]) -> str | None:
+        """Return the id of the request that a call belongs to, if it names one."""
+        context = self.tools[name].check(arguments).get("request_context") or {}
+        request_id = context.get("request_id")
+        return None if request_id is None else str(request_id)
+
     async def _run(self, tool: Tool, arguments: Mapping[str, Any], checked: Mapping[str, Any], tenant_id: str) -> Any:
         if tool.name == EPISODE_TOOL and self.keeper is not None:
             return await self.keeper.store(checked, tenant_id)

@@ -203,7 +203,9 @@ async def test_a_hosts_server_publishes_the_names_defaults_and_values_that_ours_
             other = theirs.input_schema["properties"][parameter]
             assert other.get("default") == declared.get("default"), (name, parameter)
             assert other["description"] == declared["description"]
-        assert set(theirs.output_schema["properties"]) == set(ours.output_schema["properties"]), name
+        # A host's server has no room beside a list for the id of the request.
+        wrapped = {"request_id"} if "result" in ours.output_schema["properties"] else set()
+        assert set(theirs.output_schema["properties"]) == set(ours.output_schema["properties"]) - wrapped, name
 
 
 async def test_a_configured_default_reaches_calls_through_a_host(module, tmp_path, pool):

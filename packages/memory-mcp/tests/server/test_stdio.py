@@ -40,6 +40,19 @@ async def test_structured_answers_say_the_same_as_the_text(connect):
         assert block.content[0].text == block.structured_content["result"]
 
 
+async def test_every_answer_carries_the_id_of_its_request(connect):
+    context = {"request_context": {"request_id": "r-9"}}
+    async with connect() as client:
+        stored = await client.call_tool("memory_store_rule", {"content": "Warm the pot", **context})
+        found = await client.call_tool(
+            "memory_search", {"query": "pot", "request_context": json.dumps({"request_id": "r-9"})}
+        )
+        block = await client.call_tool("memory_context", {"trigger_prompt": "tea", "butler": "jeeves", **context})
+        plain = await client.call_tool("memory_search", {"query": "pot"})
+    assert [answer.structured_content["request_id"] for answer in (stored, found, block)] == ["r-9"] * 3
+    assert "request_id" not in plain.structured_content
+
+
 async def test_an_unknown_tool_is_answered_with_the_names_there_are(connect, speak):
     async with connect() as client:
         failed, text = await speak(client)("memory_erase_everything", {})

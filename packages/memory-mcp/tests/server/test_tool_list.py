@@ -171,6 +171,12 @@ async def test_every_tool_has_description_described_parameters_annotations_and_a
         assert tool.output_schema["properties"]
 
 
+async def test_every_tool_takes_the_context_of_a_request_and_needs_none(listed):
+    for tool in listed.values():
+        assert "request_context" in tool.input_schema["properties"], tool.name
+        assert "request_context" not in tool.input_schema.get("required", [])
+
+
 async def test_enumerations_are_in_the_schema(listed):
     def values(tool, parameter):
         return listed[tool].input_schema["properties"][parameter]["enum"]
