@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from memory_core import store_episode, store_fact
 from memory_core.testing import WordHashEmbedder
+from memory_mcp.commands import consolidate as consolidation
 
 LONG_AGO = datetime.now(UTC) - timedelta(days=3000)
 ANSWER = {"new_facts": [{"subject": "user", "predicate": "city", "content": "The user lives in Paris."}]}
@@ -70,6 +71,14 @@ async def test_episodes_are_consolidated_and_the_counts_told(run_here, pool, mod
     )
     assert await pool.fetchval("SELECT content FROM facts") == "The user lives in Paris."
     assert json.loads(run_here("consolidate", "--json", **model).stdout)["counts"]["batches"] == 0
+
+
+def test_what_the_model_cost_is_told(capsys):
+    counts = {"episodes_waiting": 2, "facts_created": 3, "input_tokens": 40210, "output_tokens": 812, "errors": 0}
+    consolidation.show({"dry_run": False, "waiting": {"home": 2}, "counts": counts, "errors": []})
+    assert capsys.readouterr().out == (
+        "2 episodes waiting, 3 facts created\n40,210 tokens read and 812 written by the model\n"
+    )
 
 
 async def test_a_consolidation_that_fails_says_why_and_its_dead_letters_can_be_requeued(

@@ -9,7 +9,8 @@ from memory_mcp.memory_tables import counted
 from memory_mcp.tool_commands import ToolCommand
 
 
-def _show(answer: dict[str, Any]) -> None:
+def show(answer: dict[str, Any]) -> None:
+    """Print what came of a run, and what the model cost."""
     counts = dict(answer["counts"])
     if answer["dry_run"]:
         waiting = ", ".join(f"{episodes} of {butler}" for butler, episodes in answer["waiting"].items())
@@ -31,7 +32,7 @@ def _failure(answer: dict[str, Any]) -> str | None:
 consolidate = ToolCommand(
     "consolidate",
     lambda: installed_tool("consolidation", "memory_run_consolidation"),
-    _show,
+    show,
     failure=_failure,
     help="Turn waiting episodes into facts and rules, with a model.\n\n"
     "It takes the tenant's episodes. Without `consolidation.spawner` in the configuration it only counts what waits. "
