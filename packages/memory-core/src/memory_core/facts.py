@@ -169,15 +169,16 @@ async def _active_facts(connection: Connection, facts: Sequence[NewFact], caller
     keys = {fact.key for fact in facts}
     by_subject = [key for key in keys if key.entity_id is None]
     by_entity = [key for key in keys if key.entity_id is not None]
-    rows = []
-    if by_subject:
-        columns = [[key.scope for key in by_subject], [key.subject for key in by_subject]]
-        predicates = [key.predicate for key in by_subject]
-        rows += await connection.fetch(SQL["active_facts_by_subject"], caller.tenant_id, *columns, predicates)
-    if by_entity:
-        columns = [[key.scope for key in by_entity], [key.entity_id for key in by_entity]]
-        predicates = [key.predicate for key in by_entity]
-        rows += await connection.fetch(SQL["active_facts_by_entity"], caller.tenant_id, *columns, predicates)
+    rows = await connection.fetch(
+        SQL["active_facts"],
+        caller.tenant_id,
+        [key.scope for key in by_subject],
+        [key.subject for key in by_subject],
+        [key.predicate for key in by_subject],
+        [key.scope for key in by_entity],
+        [key.entity_id for key in by_entity],
+        [key.predicate for key in by_entity],
+    )
     holders = (_active_fact(row_to_dict(row)) for row in rows)
     return {holder.fact.key: holder for holder in holders}
 

@@ -16,8 +16,7 @@ from memory_core.embedding import Embedder, embed_texts
 from memory_core.events import Event, record_events
 from memory_core.generations import hold_generation, require_generation
 from memory_core.queries import load_queries
-from memory_core.session_context import SQL as SESSIONS
-from memory_core.session_context import index_turns, lock_sessions
+from memory_core.session_context import hold_with_neighbours, index_turns, lock_sessions
 from memory_core.text import preprocess_text
 from memory_core.validation import parse_id, parse_moment
 from memory_core.vectors import flatten
@@ -102,7 +101,7 @@ async def _free_from_episode(
     """Index the facts that came from an episode by themselves alone, and return the turns next to it."""
     if kind is not MemoryType.EPISODE:
         return []
-    await _hold_episode(connection, episode_id, caller)
+    neighbours = await _hold_episode(connection, episode_id, caller)
     facts = await connection.fetch(SQL["facts_found_by_episode"], caller.tenant_id, episode_id)
     if facts:
         await require_generation(connection, embedder, now)
@@ -115,18 +114,19 @@ async def _free_from_episode(
             [row["id"] for row in facts],
             [preprocess_text(document) for document in documents],
         )
-    rows = await connection.fetch(SESSIONS["neighbours"], caller.tenant_id, [episode_id])
-    return [row["id"] for row in rows]
+    return neighbours
 
 
-async def _hold_episode(connection: Connection, episode_id: UUID, caller: Caller) -> None:
-    """Wait for everybody who is indexing something by an episode's words, and let nobody begin to."""
+async def _hold_episode(connection: Connection, episode_id: UUID, caller: Caller) -> list[UUID]:
+    """Let nobody index anything by an episode's words from now on, and return the turns next to it."""
     # In the order in which a store takes these locks, so that neither waits for the other forever.
     await hold_generation(connection)
     session_id = await connection.fetchval(SQL["session_of_episode"], caller.tenant_id, episode_id)
     if session_id is not None:
         await lock_sessions(connection, {session_id}, caller)
+    held = await hold_with_neighbours(connection, [episode_id], caller)
     await connection.execute(SQL["hold_episode"], caller.tenant_id, episode_id)
+    return [turn for turn in held if turn != episode_id]
 
 
 def _deleted(status: str) -> int:

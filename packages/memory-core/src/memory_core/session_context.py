@@ -76,14 +76,19 @@ async def add_turns(connection: Connection, turns: Sequence[Turn], caller: Calle
             [turn.created_at for turn in turns],
             [words_for_neighbours(turn.content) for turn in turns],
         )
-        await index_turns(connection, [turn.episode_id for turn in turns], caller)
+        touched = await hold_with_neighbours(connection, [turn.episode_id for turn in turns], caller)
+        await index_turns(connection, touched, caller)
 
 
 async def index_turns(connection: Connection, episode_ids: Collection[UUID], caller: Caller) -> None:
-    """Bring the index of turns, and of the turns next to them, to what their sessions now say."""
-    rows = await connection.fetch(SQL["neighbours"], caller.tenant_id, list(episode_ids))
-    touched = {*episode_ids, *(row["id"] for row in rows)}
-    await connection.execute(SQL["index_turns"], caller.tenant_id, list(touched))
+    """Bring the index of turns, which the caller holds, to what their sessions now say."""
+    await connection.execute(SQL["index_turns"], caller.tenant_id, list(episode_ids))
+
+
+async def hold_with_neighbours(connection: Connection, episode_ids: Collection[UUID], caller: Caller) -> list[UUID]:
+    """Return turns and the turns next to them, and keep them from other changes until the transaction ends."""
+    rows = await connection.fetch(SQL["hold_with_neighbours"], caller.tenant_id, list(episode_ids))
+    return [row["id"] for row in rows]
 
 
 async def index_facts_with_source(connection: Connection, fact_ids: Sequence[UUID], caller: Caller) -> None:

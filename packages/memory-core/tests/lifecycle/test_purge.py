@@ -126,6 +126,23 @@ async def test_a_purge_and_a_store_that_replaces_a_fact_of_the_episode_do_not_de
     assert "secretword" not in await everything(pool)
 
 
+async def test_a_purge_locks_turns_in_id_order_and_only_those_next_to_it(pool, embedder):
+    session_id, ids = uuid4(), sorted(uuid4() for _ in range(4))
+    afar, before, after, secret = ids
+    told = zip(("before it", "secretword", "after it", "afar"), (before, secret, after, afar), strict=True)
+    turns = [NewEpisode(text, "jeeves", session_id, episode_id=id_) for text, id_ in told]
+    await store_episodes(pool, turns, embedder)
+    async with pool.acquire() as onlooker, onlooker.transaction():
+        await onlooker.execute("SELECT FROM episodes WHERE id = $1 FOR UPDATE", afar)
+        async with pool.acquire() as holder, holder.transaction():
+            await holder.execute("SELECT FROM episodes WHERE id = $1 FOR UPDATE", before)
+            purging = asyncio.create_task(purge_memory(pool, "episode", secret, embedder, tenant_id="default"))
+            await asyncio.wait_for(until_somebody_waits(holder), timeout=30)
+            await holder.execute("SELECT FROM episodes WHERE id = ANY($1::uuid[]) FOR UPDATE NOWAIT", [after, secret])
+        assert await asyncio.wait_for(purging, timeout=30) is True
+    assert "secretword" not in await everything(pool)
+
+
 async def test_another_tenants_memory_is_not_there_to_purge(pool, embedder):
     fact_id = await store_fact(pool, "user", "likes", "tea", embedder, tenant_id="other", now=NOW)
     assert await purge_memory(pool, "fact", fact_id, embedder, tenant_id="default") is False

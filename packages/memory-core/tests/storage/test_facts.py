@@ -1,6 +1,7 @@
 """Storing facts: keys, supersession, confirmation, entities, concurrency."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -208,9 +209,24 @@ async def test_ten_thousand_keys_in_one_batch_do_not_exhaust_the_lock_table(pool
     assert len(set(ids)) == 10_000
     # The planner knows of them at once, so that the next write finds its key and does not read the whole scope.
     await store_fact(pool, "s", "p5", "d", embedder)
-    plan = await pool.fetch(f"EXPLAIN {SQL['active_facts_by_subject']}", "default", ["global"], ["s"], ["p5"])
-    [condition] = [line for line in map(str, plan) if "Index Cond" in line]
-    assert "predicate = key.predicate" in condition
+    plan = await pool.fetch(f"EXPLAIN {SQL['active_facts']}", "default", ["global"], ["s"], ["p5"], [], [], [])
+    assert [line for line in map(str, plan) if "Index Cond" in line and "(predicate = key.predicate)" in line]
+
+
+async def test_a_batch_locks_what_it_replaces_in_id_order_so_that_readers_and_writers_never_deadlock(pool, embedder):
+    entity_id = await pool.fetchval("INSERT INTO entities (canonical_name) VALUES ('Ada') RETURNING id")
+    batch = [NewFact("user", f"p{n}", "old", entity_id=entity_id if n % 2 else None) for n in range(8)]
+    first, *others = sorted(await store_facts(pool, batch, embedder))
+    async with pool.acquire() as holder:
+        held = holder.transaction()
+        await held.start()
+        await holder.execute("SELECT FROM facts WHERE id = $1 FOR UPDATE", first)
+        writing = asyncio.create_task(store_facts(pool, [replace(fact, content="new") for fact in batch], embedder))
+        while not await holder.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+            await asyncio.sleep(0)
+        await holder.execute("SELECT FROM facts WHERE id = ANY($1::uuid[]) FOR UPDATE NOWAIT", others)
+        await held.commit()
+    assert len(await asyncio.wait_for(writing, timeout=30)) == 8
 
 
 @pytest.mark.scenario("Concurrent duplicate active facts prevented")

@@ -3,33 +3,36 @@
 SELECT pg_advisory_xact_lock($1::int, stripe)
 FROM unnest($2::int[]) AS stripe;
 
--- active_facts_by_subject --
--- The active facts that hold the given (scope, subject, predicate) keys.
+-- active_facts --
+-- The active facts that hold the given (scope, subject, predicate) and (scope, entity, predicate) keys; locked in id
+-- order, as everybody locks them.
 SELECT
     fact.id, fact.scope, fact.entity_id, fact.subject, fact.predicate,
     fact.content, fact.importance, fact.permanence, fact.tags, fact.metadata
-FROM unnest($2::text[], $3::text[], $4::text[]) AS key (scope, subject, predicate)
-JOIN facts AS fact
-    ON fact.tenant_id = $1
-    AND fact.scope = key.scope
-    AND fact.subject = key.subject
-    AND fact.predicate = key.predicate
-WHERE fact.entity_id IS NULL
+FROM facts AS fact
+WHERE fact.tenant_id = $1
     AND fact.validity = 'active'
-FOR UPDATE OF fact;
-
--- active_facts_by_entity --
--- The active facts that hold the given (scope, entity, predicate) keys.
-SELECT
-    fact.id, fact.scope, fact.entity_id, fact.subject, fact.predicate,
-    fact.content, fact.importance, fact.permanence, fact.tags, fact.metadata
-FROM unnest($2::text[], $3::uuid[], $4::text[]) AS key (scope, entity_id, predicate)
-JOIN facts AS fact
-    ON fact.tenant_id = $1
-    AND fact.entity_id = key.entity_id
-    AND fact.scope = key.scope
-    AND fact.predicate = key.predicate
-WHERE fact.validity = 'active'
+    AND fact.id IN (
+        SELECT holder.id
+        FROM unnest($2::text[], $3::text[], $4::text[]) AS key (scope, subject, predicate)
+        JOIN facts AS holder
+            ON holder.tenant_id = $1
+            AND holder.scope = key.scope
+            AND holder.subject = key.subject
+            AND holder.predicate = key.predicate
+        WHERE holder.entity_id IS NULL
+            AND holder.validity = 'active'
+        UNION ALL
+        SELECT holder.id
+        FROM unnest($5::text[], $6::uuid[], $7::text[]) AS key (scope, entity_id, predicate)
+        JOIN facts AS holder
+            ON holder.tenant_id = $1
+            AND holder.entity_id = key.entity_id
+            AND holder.scope = key.scope
+            AND holder.predicate = key.predicate
+        WHERE holder.validity = 'active'
+    )
+ORDER BY fact.id
 FOR UPDATE OF fact;
 
 -- supersede_facts --

@@ -18,12 +18,14 @@ FROM unnest($4::uuid[], $5::uuid[], $6::timestamptz[], $7::text[])
 JOIN incoming_vectors USING (position)
 ORDER BY position;
 
--- neighbours --
--- The turns right before and right after the given ones, kept from others in the order in which all lock them.
+-- hold_with_neighbours --
+-- The given turns and those right before and after, kept from others in the order in which all lock them.
 SELECT episode.id
 FROM episodes AS episode
 WHERE episode.tenant_id = $1
     AND episode.id IN (
+        SELECT unnest($2::uuid[])
+        UNION ALL
         SELECT neighbour.episode_id
         FROM session_turns AS turn
         CROSS JOIN LATERAL (
