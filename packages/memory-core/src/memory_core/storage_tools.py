@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 from uuid import UUID
 
 from pydantic import Field
-from typing_extensions import NotRequired, TypedDict  # pydantic reads typing's own only from Python 3.12 on
+from typing_extensions import TypedDict  # pydantic reads typing's own only from Python 3.12 on
 
 from memory_core.episodes import store_episode
 from memory_core.facts import store_fact
