@@ -41,6 +41,8 @@ FINGERPRINT = """
         WHERE starelid IN (SELECT oid FROM relation)
         UNION ALL
         SELECT concat_ws(' ', 'large', oid) FROM relation WHERE pg_relation_size(oid) > 1048576
+        UNION ALL
+        SELECT concat_ws(' ', 'revision', version_num) FROM memory_alembic_version
     ) AS described (line)
 """
 
@@ -89,6 +91,8 @@ async def _fingerprint(url: str) -> str:
     connection = await asyncpg.connect(url)
     try:
         return str(await connection.fetchval(FINGERPRINT))
+    except asyncpg.PostgresError:
+        return "not even readable"
     finally:
         await connection.close()
 
