@@ -102,19 +102,23 @@ async def test_an_update_whose_target_is_another_fact_overwrites_nothing(pool, e
 
 
 @pytest.mark.parametrize("target", ["unknown", "other scope", "other tenant"])
-async def test_an_update_without_a_visible_target_supersedes_by_its_key(pool, embedder, tell, rows, now, target):
+async def test_an_update_without_a_visible_target_supersedes_by_its_key_and_takes_nothing_over(
+    pool, embedder, tell, rows, now, target
+):
     [episode] = await tell("moved")
     await store_fact(pool, **PARIS, embedding_engine=embedder, now=now)
     foreign = {"other scope": {"scope": "work"}, "other tenant": {"tenant_id": "else"}}.get(target)
-    kept = foreign and await store_fact(pool, **PARIS, embedding_engine=embedder, **foreign, now=now)
+    secret = {"importance": 9.0, "tags": ["theirs"], "metadata": {"secret": True}, "permanence": "stable"}
+    kept = foreign and await store_fact(pool, **PARIS, embedding_engine=embedder, **foreign, **secret, now=now)
     update = PARIS | {"target_id": str(kept or uuid4()), "content": "Rome"}
     report = await execute_consolidation(pool, embedder, parsed(updated_facts=[update]), [episode], "home", now=now)
     assert report.facts_updated == 1
     assert await rows(
-        "SELECT content FROM facts WHERE scope = 'global' AND tenant_id = 'default' ORDER BY content"
+        "SELECT content, importance, tags, metadata, permanence FROM facts"
+        " WHERE scope = 'global' AND tenant_id = 'default' ORDER BY content"
     ) == [
-        ("Paris",),
-        ("Rome",),
+        ("Paris", 5.0, "[]", "{}", "standard"),
+        ("Rome", 5.0, "[]", "{}", "standard"),
     ]
     if kept:
         assert await rows("SELECT validity FROM facts WHERE id = $1", kept) == [("active",)]
@@ -145,15 +149,16 @@ async def test_confirmations_are_counted_as_they_were(pool, embedder, tell, rows
     gone = await store_fact(pool, "user", "pet", "cat", embedder)
     await forget_memory(pool, "fact", gone)
     foreign = await store_fact(pool, **PARIS, embedding_engine=embedder, tenant_id="else")
+    foreign_rule = await store_rule(pool, "Greet in French.", embedder, tenant_id="else")
     private = await store_fact(pool, **PARIS, embedding_engine=embedder, scope="work")
     confirmations = [{"id": str(fact), "evidence_episode_ids": [str(ids[1])]}] + [
-        str(id_) for id_ in (rule, gone, foreign, private, uuid4())
+        str(id_) for id_ in (rule, gone, foreign, foreign_rule, private, uuid4())
     ]
     report = await execute_consolidation(pool, embedder, parsed(confirmations=confirmations), ids, "home", now=now)
     assert report.confirmations == 2
-    assert len(report.errors) == 4
+    assert len(report.errors) == 5
     assert sum("is retracted and cannot be confirmed" in error for error in report.errors) == 1
-    assert sum("is no fact or rule that 'home' sees" in error for error in report.errors) == 3
+    assert sum("is no fact or rule that 'home' sees" in error for error in report.errors) == 4
     supported = await rows("SELECT source_id, target_type FROM memory_links WHERE relation = 'supports' ORDER BY 2, 1")
     assert supported == [(ids[1], "fact"), *((id_, "rule") for id_ in sorted(ids))]
     assert await rows("SELECT metadata FROM facts WHERE id = $1", fact) == [("{}",)]
@@ -174,6 +179,7 @@ async def test_a_fact_can_be_borne_out_and_then_replaced_in_one_answer(pool, emb
 async def test_a_rule_that_is_known_is_confirmed_and_a_harmful_one_is_not_brought_back(pool, embedder, tell, rows, now):
     [episode] = await tell("taught")
     await store_rule(pool, "Be brief.", embedder)
+    await store_rule(pool, "Ask first.", embedder, tenant_id="else")
     await pool.execute(
         "INSERT INTO rules (content, maturity, metadata) VALUES ('ANTI-PATTERN: x', 'anti_pattern', $1::text::jsonb)",
         json.dumps({"original_content": "Call at night."}),

@@ -48,6 +48,7 @@ async def test_each_butler_s_prompt_has_its_episodes_in_order_and_what_it_knows(
     await store_fact(pool, "user", "desk", "left", embedder, scope="work", now=now)
     await store_fact(pool, "user", "secret", "theirs", embedder, tenant_id="else", now=now)
     await store_rule(pool, "Greet in French.", embedder, now=now)
+    await store_rule(pool, "Do as theirs do.", embedder, tenant_id="else", now=now)
     hidden = await store_rule(pool, "Never mind.", embedder, now=now)
     await forget_memory(pool, "rule", hidden, now=now)
     await tell("first", "second", butler="home", at=now - timedelta(hours=1))
@@ -80,6 +81,7 @@ async def test_the_model_is_triggered_once_per_group_with_the_schedule_as_source
 async def test_a_dry_run_counts_and_changes_nothing(pool, embedder, tell, rows, now):
     await tell("a", "b", butler="home")
     await tell("c", butler="work", at=now + timedelta(seconds=1))
+    await tell("d", butler="home", tenant_id="else")
     before = await rows("SELECT * FROM episodes ORDER BY id"), await rows("SELECT * FROM memory_events ORDER BY id")
     report = await run_consolidation(pool, embedder, now=now)
     assert report.dry_run
