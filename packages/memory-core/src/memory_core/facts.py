@@ -10,6 +10,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
+import asyncpg
+
 from memory_core.callers import DEFAULT_TENANT, Caller
 from memory_core.database import transaction
 from memory_core.embedding import Embedder, embed_texts
@@ -35,6 +37,7 @@ SQL = load_queries("facts")
 # Keys share a fixed number of locks: one lock per key of a large batch would exhaust the server's lock table.
 KEY_LOCK_CLASS = 0x6D656D  # "mem"
 KEY_LOCK_STRIPES = 256
+WRITE_ATTEMPTS = 3
 
 
 async def store_fact(
@@ -103,13 +106,31 @@ async def store_facts(
         return []
     documents = [fact.document for fact in checked]
     vectors = dict(zip(documents, await embed_texts(embedding_engine, documents), strict=True))
-    async with transaction(pool) as connection:
-        await require_generation(connection, embedding_engine, moment)
-        resolved = await _resolve_references(connection, checked, caller)
-        await _lock_keys(connection, resolved, caller)
-        plan = plan_fact_writes(await _active_facts(connection, resolved, caller), resolved, uuid4)
-        await _write(connection, plan, vectors, caller, moment)
-        await refresh_statistics(connection, "facts", len(plan.inserts))
+    attempts = 1
+    while True:
+        try:
+            async with transaction(pool) as connection:
+                await require_generation(connection, embedding_engine, moment)
+                return await _store(connection, checked, vectors, caller, moment)
+        except asyncpg.UniqueViolationError:
+            # Somebody wrote a key without its lock, as an import does. Now it can be seen, and superseded.
+            if attempts == WRITE_ATTEMPTS:
+                raise
+            attempts += 1
+
+
+async def _store(
+    connection: Connection,
+    facts: Sequence[NewFact],
+    vectors: Mapping[str, Sequence[float]],
+    caller: Caller,
+    now: datetime,
+) -> list[UUID]:
+    resolved = await _resolve_references(connection, facts, caller)
+    await _lock_keys(connection, resolved, caller)
+    plan = plan_fact_writes(await _active_facts(connection, resolved, caller), resolved, uuid4)
+    await _write(connection, plan, vectors, caller, now)
+    await refresh_statistics(connection, "facts", len(plan.inserts))
     return plan.ids
 
 

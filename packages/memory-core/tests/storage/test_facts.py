@@ -229,6 +229,22 @@ async def test_a_batch_locks_what_it_replaces_in_id_order_so_that_readers_and_wr
     assert len(await asyncio.wait_for(writing, timeout=30)) == 8
 
 
+async def test_a_key_that_somebody_else_writes_without_its_lock_is_superseded_not_an_error(pool, embedder):
+    async with pool.acquire() as stranger:
+        inserting = stranger.transaction()
+        await inserting.start()
+        theirs = await stranger.fetchval(
+            "INSERT INTO facts (subject, predicate, content) VALUES ('user', 'city', 'Rome') RETURNING id"
+        )
+        storing = asyncio.create_task(store_fact(pool, "user", "city", "Oslo", embedder))
+        while not await stranger.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+            await asyncio.sleep(0)
+        await inserting.commit()
+    ours = await asyncio.wait_for(storing, timeout=30)
+    assert (await _stored(pool, ours))["supersedes_id"] == theirs
+    assert (await _stored(pool, theirs))["validity"] == "superseded"
+
+
 @pytest.mark.scenario("Concurrent duplicate active facts prevented")
 async def test_many_writers_of_one_key_all_succeed_and_one_row_stays_active(pool, embedder):
     for round_number in range(3):
