@@ -30,6 +30,8 @@ UNAVAILABLE: tuple[type[Exception], ...] = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
+    # What asyncpg makes of a connection that broke between two messages of one statement.
+    asyncpg.InternalClientError,
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
