@@ -28,7 +28,7 @@ def data_dir():
     shutil.rmtree(directory, ignore_errors=True)
 
 
-@pytest.mark.parametrize("page", ["README.md", "packages/memory-core/README.md"])
+@pytest.mark.parametrize("page", ["README.md", "packages/memory-core/README.md", "packages/memory-entities/README.md"])
 def test_the_example_prints_what_its_comment_says(tmp_path, data_dir, page):
     [example] = blocks(ROOT / page, "python")
     clean = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")}
