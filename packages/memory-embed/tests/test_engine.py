@@ -118,6 +118,26 @@ def test_a_crowd_larger_than_a_pass_is_served_in_order_of_arrival(open_engine: C
     assert max(len(texts) for texts in embedder.passes) < 30
 
 
+def test_more_bulk_loads_than_a_pass_can_hold_take_turns(open_engine: Callable[..., EmbeddingEngine]) -> None:
+    embedder = GatedEmbedder(is_open=False)
+    engine = open_engine(embedder)
+    hold_a_pass(engine, embedder)
+    loads = [engine.submit([f"{load} {turn} ".ljust(1100, "x") for turn in range(2)]) for load in range(20)]
+    embedder.open()
+    for load in loads:
+        load.result(WAIT)
+    turns = [str(text).split()[1] for texts in embedder.passes[1:] for text in texts]
+    assert turns == ["0"] * 20 + ["1"] * 20
+
+
+def test_a_missing_or_empty_text_reaches_every_backend_as_one_space(
+    open_engine: Callable[..., EmbeddingEngine],
+) -> None:
+    embedder = GatedEmbedder()
+    open_engine(embedder).embed_batch([None, ""])
+    assert embedder.passes == [[" ", " "]]
+
+
 def test_a_repeated_question_is_answered_from_memory(open_engine: Callable[..., EmbeddingEngine]) -> None:
     embedder = GatedEmbedder()
     engine = open_engine(embedder)
