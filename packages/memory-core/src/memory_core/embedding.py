@@ -7,8 +7,6 @@ from typing import Protocol, runtime_checkable
 
 from memory_core.errors import EmbeddingError
 
-Vector = Sequence[float]
-
 
 @runtime_checkable
 class Embedder(Protocol):

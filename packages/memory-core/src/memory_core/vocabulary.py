@@ -87,12 +87,3 @@ def parse_word(kind: type[Word], value: str, name: str) -> Word:
         return kind(value)
     except ValueError:
         raise InvalidInputError(f"{name} {value!r} is not one of: {', '.join(kind)}") from None
-
-
-def parse_validity(value: str) -> Validity:
-    """Return a fact's validity; the legacy word `forgotten` is read as `retracted`.
-
-    Raises:
-        InvalidInputError: the word is not in the vocabulary.
-    """
-    return Validity.RETRACTED if value == "forgotten" else parse_word(Validity, value, "validity")

@@ -7,9 +7,16 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
-from memory_core import InvalidInputError, NewFact, get_links, get_memory, store_episode, store_fact, store_facts
+from memory_core import (
+    NewFact,
+    get_links,
+    get_memory,
+    keyword_search,
+    store_episode,
+    store_fact,
+    store_facts,
+)
 from memory_core.facts import SQL
-from memory_core.vocabulary import parse_validity
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -274,15 +281,16 @@ async def test_batches_that_overlap_in_opposite_order_do_not_deadlock(pool, embe
 
 
 @pytest.mark.scenario("Legacy forgotten state accepted as compatibility alias")
-async def test_the_legacy_word_forgotten_becomes_retracted(pool):
-    written = await pool.fetchval(
-        "INSERT INTO facts (subject, predicate, content, validity) VALUES ('s', 'p', 'c', 'forgotten')"
-        " RETURNING validity"
+async def test_the_legacy_word_forgotten_becomes_retracted_and_such_a_fact_is_not_found(pool, embedder):
+    told = await pool.fetchval(
+        "INSERT INTO facts (subject, predicate, content, search_vector, validity)"
+        " VALUES ('s', 'p', 'tea', to_tsvector('english', 'tea'), 'forgotten') RETURNING id"
     )
-    assert written == "retracted"
-    assert parse_validity("forgotten") == "retracted"
-    with pytest.raises(InvalidInputError, match="validity 'gone' is not one of: active, fading, superseded"):
-        parse_validity("gone")
+    changed = await store_fact(pool, "user", "likes", "tea", embedder)
+    assert [hit["id"] for hit in await keyword_search(pool, "tea", "facts")] == [changed]
+    await pool.execute("UPDATE facts SET validity = 'forgotten' WHERE id = $1", changed)
+    assert await keyword_search(pool, "tea", "facts") == []
+    assert [(await get_memory(pool, "fact", id_))["state"] for id_ in (told, changed)] == ["retracted"] * 2
 
 
 async def test_a_row_that_arrives_as_fading_is_active_and_fading(pool):
