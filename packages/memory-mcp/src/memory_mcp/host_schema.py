@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from memory_core import MigrationError, migrate
+from memory_core import ConfigError, MigrationError, migrate
 from memory_core.database import transaction
 from memory_core.migrating import current_revision
 from memory_core.migration_chains import CORE_CHAIN, MigrationChain
@@ -24,11 +24,24 @@ async def prepare_schema(pool: Pool, chains: Sequence[MigrationChain], schema: s
     """Migrate each chain that the host has not migrated itself.
 
     Raises:
+        ConfigError: the configuration names another schema than the one that the host's pool works in.
         MigrationError: the host's own migrations are behind this package, or ours fail.
         ServerError: the server or its pgvector is too old.
     """
     ours = [chain for chain in chains if not await _is_migrated_by_host(pool, chain)]
     await migrate(pool, schema=schema, chains=ours)
+    if schema is not None:
+        await _require_current_schema(pool, schema)
+
+
+async def _require_current_schema(pool: Pool, schema: str) -> None:
+    async with transaction(pool) as connection:
+        current = await connection.fetchval(SQL["current_schema"])
+    if current != schema:
+        raise ConfigError(
+            f"schema is {schema!r}, but the host's pool works in {current!r}; leave it out, or open the pool with "
+            f"server_settings={{'search_path': '{schema}, public'}}"
+        )
 
 
 async def database_identity(pool: Pool) -> str:

@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 from mcp import Client
 from mcp.server.mcpserver import MCPServer
-from memory_core import MemoryModuleConfig, MigrationError, PluginError, migrate
+from memory_core import ConfigError, MemoryModuleConfig, MigrationError, PluginError, migrate
 from memory_core.embedded import EmbeddedServer
 from memory_core.migration_chains import CORE_CHAIN
 from memory_mcp import MemoryModule
@@ -265,6 +265,16 @@ async def test_a_database_without_the_schema_is_migrated_beside_the_hosts_own_ta
     assert await opened.fetchval("SELECT version_num FROM alembic_version") == "core_017"
     await module.on_shutdown()
     await opened.close()
+
+
+async def test_a_schema_of_its_own_works_where_the_hosts_pool_looks_for_it(module, empty_dsn, pool):
+    opened = await asyncpg.create_pool(empty_dsn, min_size=1, server_settings={"search_path": "jeeves, public"})
+    await module.on_startup({"schema": "jeeves"}, opened)
+    assert await opened.fetchval("SELECT count(*) FROM jeeves.facts") == 0
+    await module.on_shutdown()
+    await opened.close()
+    with pytest.raises(ConfigError, match=r"schema is 'jeeves', but the host's pool works in 'public'; leave it out"):
+        await module.on_startup({"schema": "jeeves"}, pool)
 
 
 async def test_a_missing_plugin_stops_the_start(module, pool):

@@ -18,3 +18,7 @@ SELECT concat_ws(
     coalesce(inet_server_port(), 0),
     current_schema()
 );
+
+-- current_schema --
+-- The schema that a statement without one works in.
+SELECT current_schema();
