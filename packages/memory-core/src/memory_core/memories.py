@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 SQL = load_queries("memories")
 
+# What forgetting makes of each type, as its event says.
 FORGOTTEN_STATES = {MemoryType.EPISODE: "expired", MemoryType.FACT: "retracted", MemoryType.RULE: "forgotten"}
+# Time alone makes an episode expire, too; only one that somebody forgot is kept from consolidation.
+DONE_STATES = {**FORGOTTEN_STATES, MemoryType.EPISODE: "forgotten"}
 
 
 async def get_memory(
@@ -101,7 +104,7 @@ async def forget_memory(
     asked, moment = parse_id(memory_id), parse_moment(now)
     async with transaction(pool) as connection:
         state = await _lock(connection, kind, asked, caller, moment)
-        if state is None or state == FORGOTTEN_STATES[kind]:
+        if state is None or state == DONE_STATES[kind]:
             return state is not None
         await connection.execute(SQL[f"forget_{kind}"], caller.tenant_id, asked, *_clock(kind, moment))
         event = Event(f"{kind}_{FORGOTTEN_STATES[kind]}", kind, asked, {"from": state, "reason": "forget"})

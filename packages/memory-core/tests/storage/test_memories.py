@@ -1,6 +1,7 @@
 """Reading, confirming and forgetting one memory."""
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -88,6 +89,17 @@ async def test_a_forgotten_fact_is_retracted(pool, stored):
 async def test_a_forgotten_episode_expires_now(pool, stored):
     assert await forget_memory(pool, "episode", stored["episode"], now=LATER - timedelta(days=9))
     assert (await get_memory(pool, "episode", stored["episode"]))["expires_at"] == LATER - timedelta(days=9)
+
+
+async def test_an_episode_that_time_ended_can_still_be_forgotten_once(pool, stored):
+    """What somebody asked to forget is never consolidated, though it had expired before; the event says so."""
+    expired_at = (await get_memory(pool, "episode", stored["episode"]))["expires_at"]
+    for hours in (1, 2):
+        later = expired_at + timedelta(hours=hours)
+        assert await forget_memory(pool, "episode", stored["episode"], now=later)
+    assert (await get_memory(pool, "episode", stored["episode"]))["expires_at"] == expired_at
+    events = await pool.fetch("SELECT payload FROM memory_events WHERE event_type = 'episode_expired'")
+    assert [json.loads(event["payload"]) for event in events] == [{"from": "expired", "reason": "forget"}]
 
 
 @pytest.mark.scenario("Forget rule sets metadata flag")

@@ -52,7 +52,19 @@ FOR UPDATE;
 
 -- lock_episode --
 -- The state of an episode, kept until the transaction ends.
-SELECT CASE WHEN expires_at <= $3 THEN 'expired' ELSE 'active' END AS state
+SELECT
+    CASE
+        WHEN expires_at IS NULL OR expires_at > $3 THEN 'active'
+        WHEN EXISTS (
+            SELECT
+            FROM memory_events AS event
+            WHERE event.tenant_id = $1
+                AND event.entity_type = 'episode'
+                AND event.entity_id = $2
+                AND event.event_type = 'episode_expired'
+        ) THEN 'forgotten'
+        ELSE 'expired'
+    END AS state
 FROM episodes
 WHERE tenant_id = $1
     AND id = $2
@@ -75,9 +87,9 @@ WHERE tenant_id = $1
     AND id = $2;
 
 -- forget_episode --
--- Let an episode expire at once.
+-- Let an episode expire at once, if it has not yet.
 UPDATE episodes
-SET expires_at = $3
+SET expires_at = LEAST(expires_at, $3)
 WHERE tenant_id = $1
     AND id = $2;
 
