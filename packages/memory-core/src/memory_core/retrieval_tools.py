@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from weakref import WeakKeyDictionary
 
 from pydantic import Field
+from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict  # pydantic reads typing's own only from Python 3.12 on
 
 from memory_core import context_block, stats
@@ -22,11 +23,21 @@ from memory_core.tools import RequestContext, Tool, tool
 class UnchosenLimit(int):
     """The limit that models are told of; recognised as not chosen by the caller, it gives way to a configured one."""
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> CoreSchema:
+        """Let any host show it in its schema as the number that it is."""
+        return core_schema.int_schema()
+
 
 class UnchosenMode(str):
     """The mode that models are told of; recognised as not chosen by the caller, it gives way to a configured one."""
 
     __slots__ = ()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> CoreSchema:
+        """Let any host show it in its schema as the text that it is."""
+        return core_schema.str_schema()
 
 
 DEFAULT_LIMIT = UnchosenLimit(10)

@@ -1,18 +1,7 @@
 """Makes JSON schemas short: every tool's schema is text that a model pays for on every turn."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
-
-from pydantic.json_schema import GenerateJsonSchema
-
-
-class PlainDefaults(GenerateJsonSchema):
-    """Shows a default of a special type, by which a tool knows that it was not chosen, as the plain value it is."""
-
-    def encode_default(self, dft: Any) -> Any:
-        """Return the default as JSON types."""
-        return super().encode_default(json.loads(json.dumps(dft)))
 
 
 def compact_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

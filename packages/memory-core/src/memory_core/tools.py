@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 
 from memory_core.errors import InvalidInputError
 from memory_core.rows import to_json
-from memory_core.schemas import PlainDefaults, compact_schema
+from memory_core.schemas import compact_schema
 
 if TYPE_CHECKING:
     from memory_core.runtime import Memory
@@ -68,7 +68,7 @@ class Tool:
     @cached_property
     def input_schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments."""
-        return compact_schema(self.arguments_model.model_json_schema(schema_generator=PlainDefaults))
+        return compact_schema(self.arguments_model.model_json_schema())
 
     @cached_property
     def output_schema(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pytest
 from memory_core import InvalidInputError, Permanence, Plugins, Tool, tool
+from memory_core.retrieval_tools import UnchosenLimit, UnchosenMode, memory_search
 from memory_core.schemas import compact_schema
 from memory_core.storage_tools import memory_store_fact
 from memory_core.tools import RequestContext
@@ -84,17 +85,12 @@ def test_every_tool_of_the_core_has_schemas_and_words_for_each_parameter(declare
 
 
 def test_a_default_of_a_special_type_is_shown_as_the_plain_value_and_reaches_the_function_as_it_is():
-    class Unchosen(int):
-        """A number that the caller did not choose."""
-
-    @tool(title="x")
-    async def limited(memory: Any, limit: int = Unchosen(10)) -> str:
-        """Return how the limit came about."""
-        return "unchosen" if isinstance(limit, Unchosen) else "chosen"
-
-    assert limited.input_schema["properties"]["limit"]["default"] == 10
-    assert isinstance(limited.check({})["limit"], Unchosen)
-    assert not isinstance(limited.check({"limit": 10})["limit"], Unchosen)
+    shown = memory_search.input_schema["properties"]
+    assert (shown["limit"]["default"], shown["mode"]["default"]) == (10, "hybrid")
+    unchosen = memory_search.check({"query": "x"})
+    assert (type(unchosen["limit"]), type(unchosen["mode"])) == (UnchosenLimit, UnchosenMode)
+    chosen = memory_search.check({"query": "x", "limit": 10, "mode": "hybrid"})
+    assert (type(chosen["limit"]), type(chosen["mode"])) == (int, str)
 
 
 def test_generated_titles_are_left_out_but_a_property_called_title_stays():

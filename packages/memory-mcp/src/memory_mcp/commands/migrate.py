@@ -58,7 +58,7 @@ def _show_plans(plans: list[ChainPlan], schema: str | None, as_json: bool) -> No
         return
     click.echo("BEGIN;")
     if schema is not None:
-        click.echo(f"CREATE SCHEMA IF NOT EXISTS {schema};\nSET LOCAL search_path TO {search_path(schema)};")
+        click.echo(f'CREATE SCHEMA IF NOT EXISTS "{schema}";\nSET LOCAL search_path TO {search_path(schema)};')
     for plan in plans:
         click.echo(f"\n-- {plan.chain.name}: {plan.before or 'base'} -> {plan.target}")
         for statement in plan.statements:
