@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
+from memory_core.cron_lines import parse_cron_line
 from memory_core.scoring import ScoreWeights
 from memory_core.validation import MAX_COUNT, MAX_DAYS
 
@@ -133,6 +134,12 @@ class ScheduleConfig(Section):
     index_maintenance: str = Field(default="30 4 * * *", description="Keeps the vector indexes fit for their size.")
 
     __pydantic_extra__: dict[str, str] = Field(init=False)
+
+    @model_validator(mode="after")
+    def _comes_due(self) -> ScheduleConfig:
+        for worker, line in self.model_dump().items():
+            parse_cron_line(line, worker)
+        return self
 
     @property
     def of_plugins(self) -> Mapping[str, str]:

@@ -6,12 +6,10 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
-from cronsim import CronSim, CronSimError
-
-from memory_core.errors import ConfigError
+from memory_core.cron_lines import latest_moment, next_moment, parse_cron_line
 from memory_core.worker_runs import SERVER_TROUBLE, claim_run, perform_run, running_since
 from memory_core.workers import Worker, collect_workers
 
@@ -108,23 +106,4 @@ def cron_line(worker: Worker, schedule: ScheduleConfig) -> str:
     Raises:
         ConfigError: the line cannot be read.
     """
-    line = str(schedule.model_dump().get(worker.name, worker.cron)).strip()
-    if line:
-        try:
-            next_moment(line, datetime.now(UTC))
-        except (CronSimError, StopIteration) as error:
-            raise ConfigError(
-                f"schedule.{worker.name} {line!r} is not a cron line that ever comes due ({error}); "
-                "write minute, hour, day, month and weekday in UTC, such as '0 3 * * *', or nothing to turn it off"
-            ) from None
-    return line
-
-
-def next_moment(line: str, now: datetime) -> datetime:
-    """Return when a cron line is due next, after now."""
-    return next(CronSim(line, now.astimezone(UTC)))
-
-
-def latest_moment(line: str, now: datetime) -> datetime:
-    """Return when a cron line was due last, now included."""
-    return next(CronSim(line, now.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=1), reverse=True))
+    return parse_cron_line(str(schedule.model_dump().get(worker.name, worker.cron)), f"schedule.{worker.name}")

@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from memory_core import ConfigError, WorkerSchedule, latest_worker_runs, run_worker
 from memory_core.config import ScheduleConfig
+from memory_core.config_sources import parse_config
+from memory_core.cron_lines import latest_moment, next_moment
 from memory_core.lifecycle_workers import DecaySweepWorker, EpisodeCleanupWorker, IndexMaintenanceWorker
-from memory_core.scheduling import RETRY_SECONDS, cron_line, latest_moment, next_moment
+from memory_core.scheduling import RETRY_SECONDS, cron_line
 
 from .conftest import CountingWorker, MovableClock
 
@@ -134,10 +136,18 @@ async def test_jitter_delays_a_run_and_leaving_does_not_wait_for_it(with_workers
 
 
 @pytest.mark.parametrize("line", ["soon", "61 * * * *", "0 3 * *", "0 0 30 2 *"])
-async def test_a_line_that_cannot_come_due_fails_the_start_and_is_named(with_workers, line):
-    memory = with_workers(CountingWorker("decay_sweep"), schedule={"decay_sweep": line})
-    with pytest.raises(ConfigError, match=r"schedule.decay_sweep '.*' is not a cron line .*'0 3 \* \* \*'"):
-        async with WorkerSchedule(memory):
+def test_a_configured_line_that_cannot_come_due_is_refused_by_name(line):
+    for worker in ("decay_sweep", "of_a_plugin"):
+        message = rf"modules.memory.schedule: .*{worker} '.*' is not a cron line .*'0 3 \* \* \*'"
+        with pytest.raises(ConfigError, match=message):
+            parse_config({"schedule": {worker: line}})
+
+
+async def test_a_workers_own_line_that_cannot_come_due_fails_the_start_and_is_named(with_workers):
+    worker = CountingWorker("counting")
+    worker.cron = "soon"
+    with pytest.raises(ConfigError, match=r"schedule.counting 'soon' is not a cron line"):
+        async with WorkerSchedule(with_workers(worker)):
             pass
 
 
