@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from memory_core.cron_lines import latest_moment
 from memory_core.database import MINIMUM_PGVECTOR, MINIMUM_SERVER, transaction
 from memory_core.errors import MigrationError
 from memory_core.generations import Generation, active_generation
@@ -13,7 +14,7 @@ from memory_core.index_maintenance import VectorIndexes, vector_indexes
 from memory_core.migration_plans import ChainPlan, plan_migration
 from memory_core.plugin_selection import migration_chains
 from memory_core.queries import load_queries
-from memory_core.scheduling import cron_line, latest_moment
+from memory_core.scheduling import cron_line
 from memory_core.stats import memory_stats
 from memory_core.worker_runs import WorkerRun, latest_worker_runs
 from memory_core.workers import Worker, collect_workers

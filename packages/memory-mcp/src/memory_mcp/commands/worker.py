@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import click
+from memory_core.cron_lines import next_moment
 from memory_core.progress import listening
 from memory_core.rows import to_json
 from memory_core.runtime import Memory
-from memory_core.scheduling import cron_line, next_moment
+from memory_core.scheduling import cron_line
 from memory_core.worker_runs import WorkerRun, latest_worker_runs, run_worker
 from memory_core.workers import Worker, collect_workers
 from rich.markup import escape
